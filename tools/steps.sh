@@ -6,6 +6,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 logs=$root/build/logs
+# shellcheck disable=SC2034 # used by the scripts
 python=$root/.venv/bin/python
 
 die() {

@@ -147,6 +147,15 @@ public:
   /// dependent bases: then no exchange by bits is right.
   std::optional<Exchange> exchangeAlong(int dim) const;
 
+  //===--- transposition --------------------------------------------------===//
+  /// The layout of the same registers with dim d of the result being dim
+  /// order[d] of this one. Repetitions are row-major in the new order, so the
+  /// registers may change their numbers: see transposeRegisters.
+  Result transpose(const std::vector<int> &order,
+                   std::string *error = nullptr) const;
+  /// For each register of transpose(order) the register of this layout.
+  std::vector<int> transposeRegisters(const std::vector<int> &order) const;
+
   //===--- access ---------------------------------------------------------===//
   /// How many consecutive registers are consecutive elements along `dim`,
   /// starting at a multiple of that number (a power of two, >= 1).
@@ -166,8 +175,11 @@ private:
 };
 
 /// True if every element that a warp holds under `to` is held by the same warp
-/// under `from`: a conversion through shared memory then needs no barrier wider
-/// than the warp. False if shapes or warps differ.
+/// under `from`. A conversion through shared memory then needs no barrier wider
+/// than the warp, provided that every warp stores what it holds. Where only the
+/// first holders store (see warpFreeMask), warps with copies store nothing:
+/// there `from.warpFreeMask() == 0` is required as well. False if shapes or
+/// warps differ.
 bool sameWarpOwnership(const DistributedLayout &from,
                        const DistributedLayout &to);
 

@@ -92,27 +92,8 @@
 
 namespace mlatile {
 
-/// The span of vectors of up to 64 bits over GF(2), with the combination that
-/// makes each member. Vectors that depend on earlier ones are never used in a
-/// combination: they are the free variables, and they stay zero.
-class BitSpan {
-public:
-  /// Adds the next vector (numbered 0, 1, ... up to 63). True if it was
-  /// independent of those before it.
-  bool insert(uint64_t vector);
-  /// The set of inserted vectors (as a mask of their numbers) whose XOR is
-  /// `target`, or nothing if it lies outside the span.
-  std::optional<uint64_t> solve(uint64_t target) const;
-  bool contains(uint64_t target) const { return solve(target).has_value(); }
-  int rank() const { return static_cast<int>(rows.size()); }
-
-private:
-  struct Row {
-    uint64_t vector, combination;
-  };
-  std::vector<Row> rows; // leading bits distinct, largest first
-  int count = 0;
-};
+/// Bits of all outputs together, and of all inputs.
+inline constexpr int kMaxLayoutBits = 62;
 
 /// A GF(2)-linear map from named inputs to named outputs, all of power-of-two
 /// size. Immutable; every operation returns a new layout. Operations that can
@@ -235,6 +216,7 @@ private:
   static Result product(const Result &left, const Result &right);
   static Result fromFlat(std::vector<Named> inBits, std::vector<Named> outBits,
                          std::span<const uint64_t> flat);
+  std::vector<Named> inDims() const;
   std::vector<Named> outDims() const;
   uint64_t packed(std::span<const int64_t> coords) const;
   Coords unpacked(uint64_t flat) const;

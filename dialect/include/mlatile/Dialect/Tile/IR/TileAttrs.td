@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MLATILE_DIALECT_TILE_IR_TILEATTRS_TD
+#define MLATILE_DIALECT_TILE_IR_TILEATTRS_TD
+
+include "mlatile/Dialect/Tile/IR/TileDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
+
+class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Tile_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Tile_DimsAttr : Tile_Attr<"Dims", "dims",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "names of the dimensions of a tile";
+  let description = [{
+    One entry a dimension: the name of an `index` parameter of the kernel (the
+    dimension is `?`) or an integer (the dimension is static and has that
+    size). There is no arithmetic inside: a derived size is a parameter with
+    its own name.
+
+    Constraints:
+    * dims_c1: an entry is a name or an integer of 0 or more.
+    * dims_c2: as many entries as the tensor has dimensions.
+    * dims_c3: a named dimension is `?`; an integer equals the static size.
+
+    Example: `tensor<?x512xbf16, #tile.dims<BH, 512>>`
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute">:$dims);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
+  let summary = "how far ahead the gathers of a loop are issued";
+  let description = [{
+    `stages` buffers: gathers are issued `stages - 1` iterations ahead, the
+    loads of their indices one more. One stage is no overlap.
+
+    Constraints:
+    * pipeline_c1: `stages` is from 1 to 8.
+    * pipeline_c2: `tile.pipeline` stands on `scf.for` only.
+
+    Example: `scf.for ... { ... } {tile.pipeline = #tile.pipeline<stages = 2>}`
+  }];
+  let parameters = (ins "int64_t":$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_ParamKind : I32EnumAttr<"ParamKind", "type of a kernel parameter", [
+    I32EnumAttrCase<"Format", 0, "format">,
+    I32EnumAttrCase<"Index", 1, "index">,
+    I32EnumAttrCase<"Bool", 2, "i1">]> {
+  let cppNamespace = "::mlatile::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
+  let summary = "one parameter of a kernel";
+  let description = [{
+    A name, a kind (`format`, `index` or `i1`) and where the value comes from:
+    the caller (no default), a default, or a field of a format parameter:
+    `nope`, `rope`, `group`, `groups`, `dim_qk`, `dim_v` (`index`) or
+    `rope_in_value` (`i1`). A derived parameter cannot be given by the caller.
+
+    Constraints:
+    * parameter_c1: the default has the parameter's kind; an `index` is from 0
+      to 2147483647, a format is a known one, in quotes.
+    * parameter_c2: the field exists and has the parameter's kind.
+
+    Examples: `#tile.parameter<BH : index = 16>`,
+    `#tile.parameter<FMT : format = "dsv4">`,
+    `#tile.parameter<NOPE : index = FMT.nope>`
+  }];
+  let parameters = (ins
+    "::mlir::StringAttr":$name,
+    "::mlatile::tile::ParamKind":$kind,
+    OptionalParameter<"::mlir::Attribute", "the default, null if none">:$value,
+    OptionalParameter<"::mlir::StringAttr", "the format parameter derived from">:$source,
+    OptionalParameter<"::mlir::StringAttr", "the field of it">:$field);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isDerived() const { return getSource() != nullptr; }
+    /// `NAME : kind = default`, without the attribute's brackets.
+    static ParameterAttr parseBare(::mlir::AsmParser &parser);
+    void printBare(::mlir::AsmPrinter &printer) const;
+  }];
+}
+
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "combining function of a reduction", [
+    I32EnumAttrCase<"AddF", 0, "addf">,
+    I32EnumAttrCase<"MaximumF", 1, "maximumf">,
+    I32EnumAttrCase<"MinimumF", 2, "minimumf">,
+    I32EnumAttrCase<"AddI", 3, "addi">,
+    I32EnumAttrCase<"MaxSI", 4, "maxsi">]> {
+  let cppNamespace = "::mlatile::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_ReduceKindAttr : EnumAttr<Tile_Dialect, Tile_ReduceKind, "reduce_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_RowField : I32EnumAttr<"RowField", "part of a gathered row", [
+    I32EnumAttrCase<"Nope", 0, "nope">,
+    I32EnumAttrCase<"Rope", 1, "rope">]> {
+  let cppNamespace = "::mlatile::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_RowFieldAttr : EnumAttr<Tile_Dialect, Tile_RowField, "row_field"> {
+  let assemblyFormat = "$value";
+}
+
+#endif

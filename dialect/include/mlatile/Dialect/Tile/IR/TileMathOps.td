@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Dot, reductions, and the ops that make or reshape tiles.
+#ifndef MLATILE_DIALECT_TILE_IR_TILEMATHOPS_TD
+#define MLATILE_DIALECT_TILE_IR_TILEMATHOPS_TD
+
+include "mlatile/Dialect/Tile/IR/TileOpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def Tile_FullOp : Tile_Op<"full", [Pure]> {
+  let summary = "a tile of one value";
+  let description = [{
+    Constraints:
+    * full_c1: the result's element type is the type of the value.
+
+    Example: `%zero = tile.full %c : f32 -> tensor<?x?xf32, #tile.dims<BH, BN>>`
+  }];
+  let arguments = (ins Tile_Scalar:$value);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "0, 1, 2 ...";
+  let description = [{
+    Constraints:
+    * iota_c1: the result is a tile of rank 1 and element type i32.
+
+    Example: `%i = tile.iota : tensor<?xi32, #tile.dims<BN>>`
+  }];
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["c", "result"]>]> {
+  let summary = "matrix product plus an addend";
+  let description = [{
+    `result[m, n] = c[m, n] + sum_k a[m, k] * b[k, n]`
+
+    Products are exact and summed in f32; the order of the sum is that of the
+    target's mma. `warps` arranges the warps over M and N; the compiler chooses
+    where it is left out.
+
+    Constraints:
+    * dot_c1: `a`, `b` and `c` are tiles of rank 2.
+    * dot_c2: `a` and `b` have the same element type: bf16, f16 or f8E4M3FN.
+    * dot_c3: `c` has element type f32.
+    * dot_c4: K of `a` is K of `b`; M and N are those of `c`.
+    * dot_c5: `warps` is two positive powers of two.
+
+    Example:
+    ```mlir
+    %s = tile.dot %q, %kt, %zero {warps = array<i64: 1, 4>}
+       : tensor<?x?xbf16, #tile.dims<BH, D>>, tensor<?x?xbf16, #tile.dims<D, BN>>,
+         tensor<?x?xf32, #tile.dims<BH, BN>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$c,
+                       OptionalAttr<DenseI64ArrayAttr>:$warps);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "combines the elements along a dimension";
+  let description = [{
+    Drops dimension `axis`. `maximumf` and `minimumf` return NaN if any element
+    is NaN; `addf` sums in an order fixed by the layout, not by this op. An
+    empty dimension gives the neutral element. A tile of rank 1 gives a scalar.
+
+    Constraints:
+    * reduce_c1: the axis is one of the operand's.
+    * reduce_c2: the result has the operand's other dimensions, in order, and
+      its element type.
+    * reduce_c3: `addf`, `maximumf`, `minimumf` take floats, `addi`, `maxsi`
+      integers.
+
+    Example:
+    ```mlir
+    %m = tile.reduce maximumf %s along 1
+       : tensor<?x?xf32, #tile.dims<BH, BN>> -> tensor<?xf32, #tile.dims<BH>>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKindAttr:$kind, Tile_Tile:$operand, I64Attr:$axis);
+  let results = (outs Tile_TileOrScalar:$result);
+  let assemblyFormat = [{
+    custom<ReduceKind>($kind) $operand `along` $axis attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeats a tile along a new dimension";
+  let description = [{
+    Adds dimension `axis` to the operand.
+
+    Constraints:
+    * broadcast_c1: the result has one dimension more; the axis is one of its.
+    * broadcast_c2: the other dimensions, in order, and the element type are
+      the operand's.
+
+    Example:
+    ```mlir
+    %mm = tile.broadcast %m along 1
+        : tensor<?xf32, #tile.dims<BH>> -> tensor<?x?xf32, #tile.dims<BH, BN>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$operand, I64Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $operand `along` $axis attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "swaps the two dimensions of a tile";
+  let description = [{
+    `result[j, i] = operand[i, j]`. Two in a row cancel out.
+
+    Constraints:
+    * transpose_c1: operand and result have rank 2.
+    * transpose_c2: the result has the operand's dimensions swapped and its
+      element type.
+
+    Example:
+    ```mlir
+    %kt = tile.transpose %k
+        : tensor<?x?xbf16, #tile.dims<BN, D>> -> tensor<?x?xbf16, #tile.dims<D, BN>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$operand);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif

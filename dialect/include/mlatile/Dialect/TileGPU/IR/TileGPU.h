@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect `tilegpu`: tiles spread over threads, shared memory, asynchronous
+// copies. Includes everything of it.
+#ifndef MLATILE_DIALECT_TILEGPU_IR_TILEGPU_H
+#define MLATILE_DIALECT_TILEGPU_IR_TILEGPU_H
+
+#include "mlatile/Analysis/DistributedLayout.h"
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/Hashing.h"
+
+namespace mlatile {
+inline llvm::hash_code hash_value(const DistributedLayout &layout) {
+  return llvm::hash_code(layout.hash());
+}
+} // namespace mlatile
+
+#include "mlatile/Dialect/TileGPU/IR/TileGPUDialect.h.inc"
+#include "mlatile/Dialect/TileGPU/IR/TileGPUEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mlatile/Dialect/TileGPU/IR/TileGPUAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "mlatile/Dialect/TileGPU/IR/TileGPUTypes.h.inc"
+
+namespace mlatile::tilegpu {
+
+/// The resource of all effects on shared memory.
+struct SharedMemory : public mlir::SideEffects::Resource::Base<SharedMemory> {
+  llvm::StringRef getName() final { return "tilegpu.shared"; }
+};
+
+/// One access of an op to one of its shared-memory operands.
+struct SharedAccess {
+  mlir::OpOperand *operand;
+  bool isWrite;
+  /// Which thread touches which element of the operand (of the view, where it
+  /// is one; a tensor of one dimension is a buffer's only row). Null: unknown,
+  /// any thread may touch any element.
+  LayoutAttr layout = {};
+  /// The lanes of a warp touch the elements of their warp together
+  /// (`ldmatrix`): the layout is right for the warp, not for each lane.
+  bool byWarp = false;
+  /// Completes later and is guarded by an mbarrier, not by barriers around the
+  /// op. What stood before the op must be finished nevertheless.
+  bool isAsync = false;
+};
+
+/// How the warps stand over the tiles of an `mma` accumulator.
+struct WarpGrid {
+  int warpsM, warpsN;
+  bool operator==(const WarpGrid &) const = default;
+};
+/// The grid for which `layout` is DistributedLayout::mmaAccumulator, if it is.
+std::optional<WarpGrid> matchAccumulator(const DistributedLayout &layout);
+
+/// Shape and layout of the result of `reduce_warp` along `axis`; empty if the
+/// layout cannot be reduced by exchanging bits.
+std::optional<DistributedLayout>
+reduceWarpLayout(const DistributedLayout &layout, int axis);
+
+/// The same layout with its two dims swapped; empty unless it has two.
+std::optional<DistributedLayout>
+transposedLayout(const DistributedLayout &layout);
+
+} // namespace mlatile::tilegpu
+
+#include "mlatile/Dialect/TileGPU/IR/TileGPUInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "mlatile/Dialect/TileGPU/IR/TileGPUOps.h.inc"
+
+#endif

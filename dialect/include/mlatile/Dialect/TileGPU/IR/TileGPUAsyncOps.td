@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Asynchronous copies and the mbarriers that say when they have landed.
+#ifndef MLATILE_DIALECT_TILEGPU_IR_ASYNCOPS_TD
+#define MLATILE_DIALECT_TILEGPU_IR_ASYNCOPS_TD
+include "mlatile/Dialect/TileGPU/IR/TileGPUAttrs.td"
+include "mlatile/Dialect/TileGPU/IR/TileGPUTypes.td"
+
+def TileGPU_MBarrierInitOp : TileGPU_SharedOp<"mbarrier_init"> {
+  let summary = "makes mbarriers that complete a phase after `count` arrivals";
+  let description = [{
+    One thread initialises all of them. A CTA barrier must stand between this
+    and their first use.
+
+    ```mlir
+    tilegpu.mbarrier_init %full {count = 256 : i32} : !tilegpu.mbarriers<2>
+    ```
+
+    Constraints
+    - mbarrier_init_c1: 1 <= count < 2^20 (PTX ISA, `mbarrier.init`).
+  }];
+  let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedWrite]>:$bars, I32Attr:$count);
+  let assemblyFormat = "$bars attr-dict `:` type($bars)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_MBarrierArriveOp : TileGPU_SharedOp<"mbarrier_arrive"> {
+  let summary = "every thread arrives once";
+  let description = [{
+    Releases the thread's earlier accesses to whoever waits for the phase.
+
+    ```mlir
+    tilegpu.mbarrier_arrive %empty[%i] : !tilegpu.mbarriers<2>
+    ```
+
+    Constraints
+    - mbarrier_arrive_c1: a constant index is less than the number of mbarriers.
+  }];
+  let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index);
+  let assemblyFormat = "$bars `[` $index `]` attr-dict `:` type($bars)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_MBarrierWaitOp : TileGPU_SharedOp<"mbarrier_wait"> {
+  let summary = "waits until the phase of a parity has completed";
+  let description = [{
+    `parity` is 0 or 1; the first phase has parity 0. A fresh mbarrier counts as
+    having completed a phase of parity 1. Every phase must be waited for before
+    the next but one begins.
+
+    ```mlir
+    tilegpu.mbarrier_wait %full[%i], %parity : !tilegpu.mbarriers<2>
+    ```
+
+    Constraints
+    - mbarrier_wait_c1: a constant index is less than the number of mbarriers.
+    - mbarrier_wait_c2: a constant parity is 0 or 1.
+  }];
+  let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index, I32:$parity);
+  let assemblyFormat = "$bars `[` $index `]` `,` $parity attr-dict `:` type($bars)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_GatherAsyncOp : TileGPU_SharedOp<"gather_async"> {
+  let summary = "starts the copies of rows of a pool by slot id";
+  let description = [{
+    For every row r of the stage, with id = ids[r]: if 0 <= id < slots, the data
+    row of that slot is copied to rows[r] and, in formats with a footer, its
+    scale row to scales[r]; else these bytes become zero and no address of the
+    slot is formed. slots[r] becomes id, or -1 for a skipped row.
+
+    The copies are asynchronous (`cp.async`). Every thread arrives twice on
+    `full[index]`: once when its own copies have landed, once at once, after its
+    part of `slots` is stored. So the mbarrier's count is 2 x threads, and all
+    three buffers may be read by whoever has waited for the phase.
+
+    ```mlir
+    tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i]
+      : !tile.pool<"dsv4">, tensor<64xi32, #ids>, !tilegpu.buffer<64x576xi8, stride = 592>,
+        !tilegpu.buffer<64x8xi8>, !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
+    ```
+
+    Constraints
+    - gather_async_c1: the pool is bound to a known cache format.
+    - gather_async_c2: `ids` is a tensor of i32 with one dimension, laid out by
+      `rowsOverThreads`.
+    - gather_async_c3: `rows` has 8-bit elements, one row an id, rows that start
+      at multiples of 16 bytes and hold what the format uses of a data row.
+    - gather_async_c4: `scales` has one row an id. In a format with a footer: of
+      the scale row's bytes, 8-bit elements, rows that start at multiples of the
+      copy size (16, or 8 where the scale row is not a multiple of 16). In an
+      inline format: the view of `rows` that holds them (f32, one column a
+      group, the row stride of `rows`); it is not written on its own.
+    - gather_async_c5: `slots` is i32 with one element an id.
+    - gather_async_c6: a constant index is less than the number of mbarriers.
+  }];
+  let arguments = (ins
+    AnyType:$pool, TileGPU_Tile:$ids,
+    Arg<TileGPU_Buffer, "", [SharedWrite]>:$rows,
+    Arg<TileGPU_Buffer, "", [SharedWrite]>:$scales,
+    Arg<TileGPU_Buffer, "", [SharedWrite]>:$slots,
+    Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$full, I32:$index);
+  let assemblyFormat = [{
+    $pool `[` $ids `]` `into` $rows `,` $scales `,` $slots `signal` $full `[` $index `]` attr-dict
+    `:` type($pool) `,` type($ids) `,` type($rows) `,` type($scales) `,` type($slots) `,` type($full)
+  }];
+  let hasVerifier = 1;
+}
+#endif

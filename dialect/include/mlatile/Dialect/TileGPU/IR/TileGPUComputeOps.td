@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products, reductions, conversions.
+#ifndef MLATILE_DIALECT_TILEGPU_IR_COMPUTEOPS_TD
+#define MLATILE_DIALECT_TILEGPU_IR_COMPUTEOPS_TD
+include "mlatile/Dialect/Tile/IR/TileAttrs.td"
+include "mlatile/Dialect/TileGPU/IR/TileGPUAttrs.td"
+include "mlatile/Dialect/TileGPU/IR/TileGPUTypes.td"
+
+def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AllTypesMatch<["c", "result"]>]> {
+  let summary = "a times b plus c on the tensor cores";
+  let description = [{
+    `result[m, n] = c[m, n] + sum_k a[m, k] * b[k, n]`, by `mma.sync` m16n8k16
+    (PTX ISA, "Warp-level matrix instructions using mma"). Products are exact,
+    sums are f32; their order is not specified.
+
+    `a` and `b` are buffers, read by `ldmatrix`, or tensors in the operand
+    layouts that fit c (`DistributedLayout::mmaOperandA` and `mmaOperandB` with
+    the arrangement of warps of c). `a_transposed`: the buffer holds [K, M];
+    `b_transposed`: it holds [N, K].
+
+    ```mlir
+    %s = tilegpu.dot %q, %k, %zero {b_transposed}
+      : !tilegpu.buffer<16x512xbf16, stride = 1040>, !tilegpu.buffer<64x512xbf16, stride = 1040>,
+        tensor<16x64xf32, #acc>
+    ```
+
+    Constraints
+    - dot_c1: c is f32 in a layout of `DistributedLayout::mmaAccumulator`.
+    - dot_c2: a and b are both bf16 or both f16.
+    - dot_c3: a is M x K and b is K x N (of buffers: after undoing the
+      transposition) for c of M x N, K a multiple of 16.
+    - dot_c4: a tensor operand is in the operand layout that fits c.
+    - dot_c5: buffer operands have two dimensions and rows that start at
+      multiples of 16 bytes.
+    - dot_c6: only a buffer can be transposed.
+  }];
+  let arguments = (ins Arg<TileGPU_Operand, "", [SharedRead]>:$a, Arg<TileGPU_Operand, "", [SharedRead]>:$b,
+                       TileGPU_Tile:$c, UnitAttr:$a_transposed, UnitAttr:$b_transposed);
+  let results = (outs TileGPU_Tile:$result);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
+  let summary = "quantised payload and group scales to 16 bits";
+  let description = [{
+    `result[r, i] = payload[r, i] * scale[r, i / group]`, rounded to the nearest
+    even; the product is exact in f32 for power-of-two scales. A ue8m0 byte e is
+    2^(e - 127), byte 255 is NaN; e4m3 is the OCP e4m3fn. All threads of the
+    kernel share the work; no barrier is implied before or after.
+
+    ```mlir
+    tilegpu.dequant "dsv4" %nope, %scales -> %keys
+      : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8>
+        -> !tilegpu.buffer<64x448xbf16, stride = 912>
+    ```
+
+    Constraints
+    - dequant_c1: the format is known.
+    - dequant_c2: `payload` has two dimensions, 8-bit elements, the format's
+      payload bytes a row, and rows that start at multiples of 16 bytes.
+    - dequant_c3: `scales` has as many rows, and a row holds the format's scales:
+      8-bit elements, at least as many as groups, or f32, as many as groups.
+    - dequant_c4: `result` is bf16 or f16, has as many rows, the format's nope
+      elements a row, and rows that start at multiples of 16 bytes.
+  }];
+  let arguments = (ins StrAttr:$format, Arg<TileGPU_Buffer, "", [SharedRead]>:$payload,
+                       Arg<TileGPU_Buffer, "", [SharedRead]>:$scales,
+                       Arg<TileGPU_Buffer, "", [SharedWrite]>:$result);
+  let assemblyFormat = [{
+    $format $payload `,` $scales `->` $result attr-dict
+    `:` type($payload) `,` type($scales) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_ReduceWarpOp : TileGPU_Op<"reduce_warp", [Pure]> {
+  let summary = "combines the elements along a dimension inside each warp";
+  let description = [{
+    Combines registers, then lanes by shuffles. If no two warps hold different
+    elements along the dimension it is dropped and the layout is `slice(axis)`.
+    Otherwise it stays, with one column for each of the warps that share it, in
+    the order of their bits: see `reduceWarpLayout`.
+
+    ```mlir
+    %max = tilegpu.reduce_warp maximumf %x along 1 : tensor<16x64xf32, #acc> -> tensor<16x4xf32, #part>
+    ```
+
+    Constraints
+    - reduce_warp_c1: the element is a float for `addf`, `maximumf` and
+      `minimumf`, an integer for `addi` and `maxsi`.
+    - reduce_warp_c2: 0 <= axis < rank.
+    - reduce_warp_c3: the layout can be exchanged along the axis by bits
+      (`DistributedLayout::exchangeAlong`).
+    - reduce_warp_c4: the result has the same element and the shape and layout
+      of `reduceWarpLayout`.
+  }];
+  let arguments = (ins Tile_ReduceKindAttr:$kind, TileGPU_Tile:$source, I64Attr:$axis);
+  let results = (outs TileGPU_Tile:$result);
+  let assemblyFormat = "$kind $source `along` $axis attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_ConvertLayoutOp : TileGPU_Op<"convert_layout", [Pure]> {
+  let summary = "the same tensor in another layout";
+  let description = [{
+    Conversions that move registers only (`registersOnly`) are lowered as they
+    are; others must have become a store_shared, a sync and a load_shared before
+    conversion.
+
+    ```mlir
+    %p2 = tilegpu.convert_layout %p : tensor<16x64xbf16, #acc> -> tensor<16x64xbf16, #opA>
+    ```
+
+    Constraints
+    - convert_layout_c1: shape and element type stay, and so does the number of
+      warps.
+  }];
+  let arguments = (ins TileGPU_Tile:$source);
+  let results = (outs TileGPU_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Places in shared memory, and moves between them and registers.
+#ifndef MLATILE_DIALECT_TILEGPU_IR_SHAREDOPS_TD
+#define MLATILE_DIALECT_TILEGPU_IR_SHAREDOPS_TD
+include "mlatile/Dialect/TileGPU/IR/TileGPUAttrs.td"
+include "mlatile/Dialect/TileGPU/IR/TileGPUTypes.td"
+
+def TileGPU_AllocOp : TileGPU_Op<"alloc"> {
+  let summary = "a place in the arena of shared memory";
+  let description = [{
+    The name appears in reports and errors. `offset`, in bytes from the arena's
+    start, is set by `tilegpu-plan-shared`; conversion needs it. Contents are
+    undefined.
+
+    ```mlir
+    %keys = tilegpu.alloc "keys" {offset = 0 : i64} : !tilegpu.ring<2, !tilegpu.buffer<64x576xi8>>
+    ```
+
+    Constraints
+    - alloc_c1: `offset` is a multiple of 16 and not negative.
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<TileGPU_Shared, "", [MemAlloc<SharedMemory>]>:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Bytes that the place takes.
+    int64_t getNumBytes();
+  }];
+}
+
+def TileGPU_StageOp : TileGPU_Op<"stage", [Pure]> {
+  let summary = "one stage of a ring";
+  let description = [{
+    ```mlir
+    %now = tilegpu.stage %keys[%i] : !tilegpu.ring<2, !tilegpu.buffer<64x576xi8>>
+                                   -> !tilegpu.buffer<64x576xi8>
+    ```
+    An index outside 0 .. stages - 1 is undefined behaviour.
+
+    Constraints
+    - stage_c1: the result is the ring's buffer type.
+    - stage_c2: a constant index is less than the number of stages.
+  }];
+  let arguments = (ins TileGPU_Ring:$ring, I32:$index);
+  let results = (outs TileGPU_Buffer:$result);
+  let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$index), [{
+      build($_builder, $_state, ::llvm::cast<RingType>(ring.getType()).getBuffer(), ring, index);
+    }]>];
+  let hasVerifier = 1;
+}
+
+def TileGPU_ViewOp : TileGPU_Op<"view", [Pure]> {
+  let summary = "columns of a buffer from a byte offset on";
+  let description = [{
+    Same rows and row stride, any element type.
+
+    ```mlir
+    %rope = tilegpu.view %row + 448 : !tilegpu.buffer<64x576xi8, stride = 592>
+                                   -> !tilegpu.buffer<64x64xbf16, stride = 592>
+    ```
+
+    Constraints
+    - view_c1: rank, rows and (with more than one row) row stride of source and
+      result agree.
+    - view_c2: the offset is a multiple of 16 and not negative.
+    - view_c3: offset plus the result's row lies inside the source's row.
+  }];
+  let arguments = (ins TileGPU_Buffer:$buffer, I64Attr:$offset);
+  let results = (outs TileGPU_Buffer:$result);
+  let assemblyFormat = "$buffer `+` $offset attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_StoreSharedOp : TileGPU_SharedOp<"store_shared"> {
+  let summary = "writes a tensor to a buffer, by layout";
+  let description = [{
+    ```mlir
+    tilegpu.store_shared %t, %buffer : tensor<16x64xbf16, #layout>, !tilegpu.buffer<16x64xbf16, stride = 144>
+    ```
+
+    Constraints
+    - store_shared_c1: tensor and buffer have the same shape.
+    - store_shared_c2: they have the same element type.
+  }];
+  let arguments = (ins TileGPU_Tile:$tile, Arg<TileGPU_Buffer, "", [SharedWrite]>:$buffer);
+  let assemblyFormat = "$tile `,` $buffer attr-dict `:` type($tile) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_LoadSharedOp : TileGPU_SharedOp<"load_shared"> {
+  let summary = "reads a buffer into a tensor, by layout";
+  let description = [{
+    ```mlir
+    %t = tilegpu.load_shared %buffer : !tilegpu.buffer<16x64xbf16, stride = 144> -> tensor<16x64xbf16, #layout>
+    ```
+
+    Constraints
+    - load_shared_c1: buffer and tensor have the same shape.
+    - load_shared_c2: they have the same element type.
+  }];
+  let arguments = (ins Arg<TileGPU_Buffer, "", [SharedRead]>:$buffer);
+  let results = (outs TileGPU_Tile:$tile);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($tile)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_SyncOp : TileGPU_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "barrier of the CTA or of each warp";
+  let description = [{
+    Earlier accesses of every participant are visible to all of them after it
+    (PTX ISA, `barrier.sync` and `bar.warp.sync`). All threads of the CTA (of
+    the warp) execute it.
+
+    ```mlir
+    tilegpu.sync cta
+    tilegpu.sync warp
+    ```
+  }];
+  let arguments = (ins SyncScopeAttr:$scope);
+  let assemblyFormat = "$scope attr-dict";
+}
+#endif

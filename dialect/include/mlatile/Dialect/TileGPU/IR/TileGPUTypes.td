@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MLATILE_DIALECT_TILEGPU_IR_TYPES_TD
+#define MLATILE_DIALECT_TILEGPU_IR_TYPES_TD
+include "mlir/IR/AttrTypeBase.td"
+include "mlatile/Dialect/TileGPU/IR/TileGPUDialect.td"
+
+class TileGPU_Type<string name, string mnem> : TypeDef<TileGPU_Dialect, name> {
+  let mnemonic = mnem;
+  let genVerifyDecl = 1;
+}
+
+def TileGPU_Buffer : TileGPU_Type<"Buffer", "buffer"> {
+  let summary = "a tile in shared memory";
+  let description = [{
+    One or two dimensions; rows follow each other at `stride` bytes, elements of
+    a row are contiguous. Without `stride` rows are tight.
+
+    ```mlir
+    !tilegpu.buffer<32x448xbf16, stride = 912>
+    !tilegpu.buffer<64xi32>
+    ```
+
+    Constraints
+    - buffer_c1: one or two dimensions, each between 1 and 2^20.
+    - buffer_c2: the element is an integer or float of 8, 16, 32 or 64 bits.
+    - buffer_c3: the stride is at least a row, a multiple of the element and at
+      most 2^20; a buffer of one dimension has none.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        "int64_t":$strideBytes);
+  let hasCustomAssemblyFormat = 1;
+  let skipDefaultBuilders = 0;
+  let builders = [
+    TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
+      return $_get($_ctxt, shape, elementType,
+                   shape.back() * (elementType.getIntOrFloatBitWidth() / 8));
+    }]>];
+  let extraClassDeclaration = [{
+    int getRank() const { return static_cast<int>(getShape().size()); }
+    int64_t getRows() const { return getRank() == 2 ? getShape()[0] : 1; }
+    int64_t getCols() const { return getShape().back(); }
+    int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }
+    /// Bytes of a row without its padding.
+    int64_t getRowBytes() const { return getCols() * getElementBytes(); }
+    /// Bytes from the first element to past the last: the last row has no padding.
+    int64_t getNumBytes() const { return (getRows() - 1) * getStrideBytes() + getRowBytes(); }
+    /// Every row starts at a multiple of 16 bytes, if the buffer does (the arena's places do).
+    bool hasAlignedRows() const { return getRows() == 1 || getStrideBytes() % 16 == 0; }
+  }];
+}
+
+def TileGPU_Ring : TileGPU_Type<"Ring", "ring"> {
+  let summary = "the stages of a pipeline, one buffer each";
+  let description = [{
+    ```mlir
+    !tilegpu.ring<2, !tilegpu.buffer<64x576xi8, stride = 592>>
+    ```
+    Stage i stands i * getStageBytes() bytes behind the first.
+
+    Constraints
+    - ring_c1: between 1 and 64 stages.
+  }];
+  let parameters = (ins "int64_t":$stages, "::mlatile::tilegpu::BufferType":$buffer);
+  let assemblyFormat = "`<` $stages `,` $buffer `>`";
+  let extraClassDeclaration = [{
+    /// From one stage to the next: the buffer, rounded up to 16 bytes.
+    int64_t getStageBytes() const { return (getBuffer().getNumBytes() + 15) / 16 * 16; }
+    int64_t getNumBytes() const { return getStages() * getStageBytes(); }
+  }];
+}
+
+def TileGPU_MBarriers : TileGPU_Type<"MBarriers", "mbarriers"> {
+  let summary = "mbarrier objects in shared memory";
+  let description = [{
+    `!tilegpu.mbarriers<2>`: that many mbarriers of 8 bytes (PTX ISA, "Parallel
+    synchronization and communication instructions: mbarrier").
+
+    Constraints
+    - mbarriers_c1: between 1 and 64 of them.
+  }];
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+  let extraClassDeclaration = [{
+    int64_t getNumBytes() const { return 8 * getCount(); }
+  }];
+}
+
+def TileGPU_Shared : AnyTypeOf<[TileGPU_Buffer, TileGPU_Ring, TileGPU_MBarriers],
+                               "shared memory (buffer, ring or mbarriers)">;
+
+/// A tensor whose elements are spread over threads.
+def TileGPU_Tile : Type<
+    CPred<"::mlatile::tilegpu::LayoutAttr::of($_self) != nullptr">,
+    "tensor with a #tilegpu.layout", "::mlir::RankedTensorType">;
+def TileGPU_Operand : AnyTypeOf<[TileGPU_Buffer, TileGPU_Tile], "buffer or tensor with a #tilegpu.layout">;
+#endif

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tile.kernel, and verifiers of the ops that belong to kernels. Numbers are
+// those of the ODS text.
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlatile;
+using namespace mlatile::tile;
+
+//===-- Small ops
+//----------------------------------------------------------===//
+
+LogicalResult RequireOp::verify() {
+  IntegerSet set = getSet();
+  if (set.getNumSymbols() != 0 ||
+      set.getNumDims() != getNames().size()) // require_c1
+    return emitOpError() << "expected one parameter a dimension of the set and "
+                            "no symbols, got "
+                         << getNames().size() << " parameters, "
+                         << set.getNumDims() << " dimensions and "
+                         << set.getNumSymbols() << " symbols";
+  if (getMessage().empty()) // require_c3
+    return emitOpError("expected a message that says what is required");
+  return success();
+}
+
+LogicalResult DimOp::verify() {
+  int64_t rank = getView().getType().getRank();
+  if (getAxis() >= static_cast<uint64_t>(rank)) // dim_c1
+    return emitOpError() << "expected an axis of the view, 0 to " << rank - 1
+                         << ", got " << static_cast<int64_t>(getAxis());
+  return success();
+}
+
+//===-- Kernel: building and text
+//------------------------------------------===//
+
+void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                     int64_t numWarps, ArrayRef<StringRef> argNames,
+                     ArrayRef<Type> argTypes) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(builder.getFunctionType(argTypes, {})));
+  state.addAttribute(getParamsAttrName(state.name), builder.getArrayAttr({}));
+  state.addAttribute(getNumWarpsAttrName(state.name),
+                     builder.getI64IntegerAttr(numWarps));
+  state.addAttribute(getArgNamesAttrName(state.name),
+                     builder.getStrArrayAttr(argNames));
+  Region *body = state.addRegion();
+  Block &block = body->emplaceBlock();
+  for (Type type : argTypes)
+    block.addArgument(type, state.location);
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+  Builder &builder = parser.getBuilder();
+  StringAttr name;
+  if (parser.parseSymbolName(name, getSymNameAttrName(state.name),
+                             state.attributes))
+    return failure();
+
+  SmallVector<Attribute> params;
+  auto param = [&]() -> ParseResult {
+    ParameterAttr parsed = ParameterAttr::parseBare(parser);
+    if (!parsed)
+      return failure();
+    params.push_back(parsed);
+    return success();
+  };
+  if (succeeded(parser.parseOptionalKeyword("params")) &&
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, param))
+    return failure();
+  state.addAttribute(getParamsAttrName(state.name),
+                     builder.getArrayAttr(params));
+
+  if (parser.parseKeyword("warps") || parser.parseLParen())
+    return failure();
+  int64_t count = 0;
+  Attribute warps;
+  StringRef text;
+  if (succeeded(parser.parseOptionalKeyword(&text))) {
+    warps = builder.getStringAttr(text);
+  } else {
+    if (parser.parseInteger(count))
+      return failure();
+    warps = builder.getI64IntegerAttr(count);
+  }
+  if (parser.parseRParen())
+    return failure();
+  state.addAttribute(getNumWarpsAttrName(state.name), warps);
+
+  SmallVector<OpAsmParser::Argument> args;
+  if (parser.parseArgumentList(args, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true, /*allowAttrs=*/true) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+  SmallVector<Type> types;
+  SmallVector<Attribute> names;
+  for (const OpAsmParser::Argument &arg : args) {
+    types.push_back(arg.type);
+    names.push_back(builder.getStringAttr(arg.ssaName.name.drop_front()));
+  }
+  state.addAttribute(getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(builder.getFunctionType(types, {})));
+  state.addAttribute(getArgNamesAttrName(state.name),
+                     builder.getArrayAttr(names));
+  call_interface_impl::addArgAndResultAttrs(builder, state, args, {},
+                                            getArgAttrsAttrName(state.name),
+                                            getResAttrsAttrName(state.name));
+  return parser.parseRegion(*state.addRegion(), args);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  if (!getParams().empty()) {
+    printer << " params(";
+    llvm::interleaveComma(getParams().getAsRange<ParameterAttr>(), printer,
+                          [&](ParameterAttr p) { p.printBare(printer); });
+    printer << ')';
+  }
+  printer << " warps(";
+  if (auto name = dyn_cast<StringAttr>(getNumWarps()))
+    printer << name.getValue();
+  else
+    printer << cast<IntegerAttr>(getNumWarps()).getInt();
+  printer << ")(";
+  ArrayAttr attrs = getArgAttrsAttr();
+  for (auto [i, arg] : llvm::enumerate(getBody().getArguments())) {
+    if (i)
+      printer << ", ";
+    printer.printRegionArgument(
+        arg, attrs ? cast<DictionaryAttr>(attrs[i]).getValue()
+                   : ArrayRef<NamedAttribute>());
+  }
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(),
+      {getSymNameAttrName(), getFunctionTypeAttrName(), getParamsAttrName(),
+       getNumWarpsAttrName(), getArgNamesAttrName(), getArgAttrsAttrName(),
+       getResAttrsAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+void KernelOp::getAsmBlockArgumentNames(Region &region,
+                                        OpAsmSetValueNameFn setNameFn) {
+  for (BlockArgument arg : region.getArguments())
+    if (arg.getArgNumber() < getArgNames().size())
+      setNameFn(arg, getArgName(arg.getArgNumber()));
+}
+
+//===-- Kernel: queries
+//----------------------------------------------------===//
+
+ParameterAttr KernelOp::lookupParam(StringRef name) {
+  for (auto param : getParams().getAsRange<ParameterAttr>())
+    if (param.getName().getValue() == name)
+      return param;
+  return {};
+}
+
+StringRef KernelOp::getArgName(unsigned i) {
+  return cast<StringAttr>(getArgNames()[i]).getValue();
+}
+
+std::optional<int64_t> KernelOp::getWarpCount() {
+  if (auto count = dyn_cast<IntegerAttr>(getNumWarps()))
+    return count.getInt();
+  return std::nullopt;
+}
+
+//===-- Kernel: verifiers
+//--------------------------------------------------===//
+
+static bool isArgument(Type type) {
+  return isa<ViewType, PoolType, IndexType, FloatType>(type) ||
+         type.isSignlessInteger();
+}
+
+LogicalResult KernelOp::verify() {
+  llvm::StringSet<> seen;
+  for (auto param : getParams().getAsRange<ParameterAttr>()) {
+    StringRef name = param.getName();
+    if (param.isDerived()) {
+      StringRef source = param.getSource();
+      ParameterAttr base = lookupParam(source);
+      if (!base || !seen.contains(source) ||
+          base.getKind() != ParamKind::Format) // kernel_c2
+        return emitOpError()
+               << "parameter " << name
+               << ": expected a format parameter declared before it, got "
+               << source;
+    }
+    if (!seen.insert(name).second) // kernel_c1
+      return emitOpError() << "parameter " << name << " is declared twice";
+  }
+  // kernel_c3
+  if (auto name = dyn_cast<StringAttr>(getNumWarps())) {
+    ParameterAttr param = lookupParam(name);
+    if (!param || param.getKind() != ParamKind::Index)
+      return emitOpError()
+             << "expected warps to be an integer or an index parameter, got "
+             << name.getValue();
+  } else if (*getWarpCount() < 1 || *getWarpCount() > 32) {
+    return emitOpError() << "expected 1 to 32 warps, got " << *getWarpCount();
+  }
+  // kernel_c4
+  if (!getResultTypes().empty())
+    return emitOpError("expected no results; use tile.store");
+  for (auto [i, type] : llvm::enumerate(getArgumentTypes()))
+    if (!isArgument(type))
+      return emitOpError() << "argument " << i
+                           << ": expected a view, a pool or a scalar, got "
+                           << type;
+  // kernel_c5
+  if (getArgNames().size() != getArgumentTypes().size())
+    return emitOpError() << "expected one name an argument, "
+                         << getArgumentTypes().size() << ", got "
+                         << getArgNames().size();
+  llvm::StringSet<> names;
+  for (auto name : getArgNames().getAsRange<StringAttr>()) {
+    if (!isValidDim(name))
+      return emitOpError() << "expected an argument's name to be a letter or "
+                              "_, then letters, digits or _, got '"
+                           << name.getValue() << "'";
+    if (!names.insert(name.getValue()).second)
+      return emitOpError() << "two arguments are named '" << name.getValue()
+                           << "'";
+  }
+  return success();
+}
+
+namespace {
+/// Checks the names that stand in types against the kernel's parameters.
+class NameChecker {
+public:
+  explicit NameChecker(KernelOp kernel) : kernel(kernel) {}
+
+  /// kernel_c6 for one type; types seen before are not looked at again.
+  LogicalResult check(Operation *op, Type type) {
+    if (!seen.insert(type).second)
+      return success();
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      if (auto dims = dyn_cast_if_present<DimsAttr>(tensor.getEncoding()))
+        return checkDims(op, dims.getDims());
+    if (auto view = dyn_cast<ViewType>(type)) {
+      for (Attribute dim : view.getDims())
+        if (auto name = dyn_cast<StringAttr>(dim))
+          if (kernel.lookupParam(name) && failed(checkIndex(op, name)))
+            return failure();
+      return success();
+    }
+    if (auto pool = dyn_cast<PoolType>(type))
+      return checkFormat(op, pool.getFormat(), pool.getBound());
+    if (auto rows = dyn_cast<RowsType>(type))
+      return failure(
+          failed(checkFormat(op, rows.getFormat(), rows.getBound())) ||
+          failed(checkDims(op, rows.getDims())));
+    return success();
+  }
+
+  /// param_c1, param_c2
+  LogicalResult check(ParamOp op) {
+    ParameterAttr param = kernel.lookupParam(op.getName());
+    if (!param)
+      return unknown(op, op.getName(), "parameter");
+    bool isBool = op.getType().isInteger(1);
+    if (param.getKind() != (isBool ? ParamKind::Bool : ParamKind::Index))
+      return op.emitOpError()
+             << "parameter " << op.getName() << " is "
+             << stringifyParamKind(param.getKind()) << ", got " << op.getType();
+    return success();
+  }
+
+  /// require_c2
+  LogicalResult check(RequireOp op) {
+    for (auto name : op.getNames().getAsRange<StringAttr>()) {
+      ParameterAttr param = kernel.lookupParam(name);
+      if (!param)
+        return unknown(op, name, "parameter");
+      if (param.getKind() == ParamKind::Format)
+        return op.emitOpError()
+               << "expected index or i1 parameters, got format "
+               << name.getValue();
+    }
+    return success();
+  }
+
+  /// dequant_c3 while the format is a parameter
+  LogicalResult check(DequantOp op) {
+    RowsType rows = op.getRows().getType();
+    auto name = dyn_cast_if_present<StringAttr>(dimsOf(op.getType())[1]);
+    StringRef field = stringifyRowField(op.getField());
+    if (rows.getBound())
+      return success();
+    ParameterAttr param = name ? kernel.lookupParam(name) : ParameterAttr();
+    if (!param || param.getSource() != rows.getFormat() ||
+        param.getField().getValue() != field)
+      return op.emitOpError()
+             << "expected the second dimension to be a parameter derived as "
+             << rows.getFormat().getValue() << '.' << field << ", got "
+             << dimName(dimsOf(op.getType())[1]);
+    return success();
+  }
+
+private:
+  LogicalResult unknown(Operation *op, StringRef name, StringRef what) {
+    auto diag = op->emitOpError()
+                << what << " " << name << " is not a parameter of kernel @"
+                << kernel.getSymName();
+    auto &note = diag.attachNote(kernel.getLoc()) << "its parameters: ";
+    if (kernel.getParams().empty())
+      note << "none";
+    llvm::interleaveComma(
+        kernel.getParams().getAsRange<ParameterAttr>(), note,
+        [&](ParameterAttr p) { note << p.getName().getValue(); });
+    return diag;
+  }
+
+  LogicalResult checkIndex(Operation *op, StringAttr name) {
+    ParameterAttr param = kernel.lookupParam(name);
+    if (!param)
+      return unknown(op, name, "dimension");
+    if (param.getKind() != ParamKind::Index)
+      return op->emitOpError() << "dimension " << name.getValue()
+                               << ": expected an index parameter, got "
+                               << stringifyParamKind(param.getKind());
+    return success();
+  }
+
+  LogicalResult checkDims(Operation *op, ArrayRef<Attribute> dims) {
+    for (Attribute dim : dims)
+      if (auto name = dyn_cast<StringAttr>(dim))
+        if (failed(checkIndex(op, name)))
+          return failure();
+    return success();
+  }
+
+  LogicalResult checkFormat(Operation *op, StringAttr format, bool bound) {
+    if (bound)
+      return success();
+    ParameterAttr param = kernel.lookupParam(format);
+    if (!param)
+      return unknown(op, format, "format");
+    if (param.getKind() != ParamKind::Format)
+      return op->emitOpError() << "format " << format.getValue()
+                               << ": expected a format parameter, got "
+                               << stringifyParamKind(param.getKind());
+    return success();
+  }
+
+  KernelOp kernel;
+  llvm::DenseSet<Type> seen;
+};
+} // namespace
+
+LogicalResult KernelOp::verifyRegions() {
+  if (!isa<ReturnOp>(getBody().front().back())) // kernel_c7
+    return emitOpError("expected the body to end in tile.return");
+  NameChecker checker(*this);
+  for (Type type : getArgumentTypes())
+    if (failed(checker.check(*this, type)))
+      return failure();
+  WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(checker.check(op, type)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Type type : region.getArgumentTypes())
+        if (failed(checker.check(op, type)))
+          return WalkResult::interrupt();
+    LogicalResult own = success();
+    if (auto param = dyn_cast<ParamOp>(op))
+      own = checker.check(param);
+    else if (auto require = dyn_cast<RequireOp>(op))
+      own = checker.check(require);
+    else if (auto dequant = dyn_cast<DequantOp>(op))
+      own = checker.check(dequant);
+    return failed(own) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Verifiers and folders of dot, reductions and shape ops. Numbers are those of
+// the ODS text.
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlatile::tile;
+
+LogicalResult FullOp::verify() {
+  Type element = getResult().getType().getElementType();
+  if (element != getValue().getType()) // full_c1
+    return emitOpError() << "expected a result of element type "
+                         << getValue().getType() << ", got " << element;
+  return success();
+}
+
+LogicalResult IotaOp::verify() {
+  RankedTensorType type = getResult().getType();
+  if (type.getRank() != 1 ||
+      !type.getElementType().isSignlessInteger(32)) // iota_c1
+    return emitOpError()
+           << "expected a result of rank 1 and element type i32, got " << type;
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  RankedTensorType a = getA().getType(), b = getB().getType(),
+                   c = getC().getType();
+  if (a.getRank() != 2 || b.getRank() != 2 || c.getRank() != 2) // dot_c1
+    return emitOpError() << "expected operands of rank 2, got " << a << ", "
+                         << b << " and " << c;
+  Type element = a.getElementType();
+  if (element != b.getElementType() ||
+      !(element.isBF16() || element.isF16() ||
+        isa<Float8E4M3FNType>(element))) // dot_c2
+    return emitOpError() << "expected a and b of one element type, bf16, f16 "
+                            "or f8E4M3FN, got "
+                         << element << " and " << b.getElementType();
+  if (!c.getElementType().isF32()) // dot_c3
+    return emitOpError() << "expected c of element type f32, got "
+                         << c.getElementType();
+  SmallVector<Attribute> da = dimsOf(a), db = dimsOf(b), dc = dimsOf(c);
+  // dot_c4
+  if (!sameDim(da[1], db[0]))
+    return emitOpError() << "expected K of b to be K of a, " << dimName(da[1])
+                         << ", got " << dimName(db[0]);
+  if (!sameDim(da[0], dc[0]))
+    return emitOpError() << "expected M of c to be M of a, " << dimName(da[0])
+                         << ", got " << dimName(dc[0]);
+  if (!sameDim(db[1], dc[1]))
+    return emitOpError() << "expected N of c to be N of b, " << dimName(db[1])
+                         << ", got " << dimName(dc[1]);
+  if (auto warps = getWarps()) // dot_c5
+    if (warps->size() != 2 || !llvm::all_of(*warps, [](int64_t n) {
+          return n > 0 && llvm::isPowerOf2_64(n);
+        }))
+      return emitOpError()
+             << "expected warps to be two positive powers of two, got ["
+             << *warps << "]";
+  return success();
+}
+
+/// `dims` without, or (`insert` given) with, an entry at `axis`.
+static SmallVector<Attribute> without(ArrayRef<Attribute> dims, int64_t axis) {
+  SmallVector<Attribute> rest(dims);
+  rest.erase(rest.begin() + axis);
+  return rest;
+}
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType operand = getOperand().getType();
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= operand.getRank()) // reduce_c1
+    return emitOpError() << "expected an axis of the operand, 0 to "
+                         << operand.getRank() - 1 << ", got " << axis;
+  SmallVector<Attribute> expected = without(dimsOf(operand), axis);
+  Type result = getResult().getType();
+  if (isa<RankedTensorType>(result) != !expected.empty() ||
+      !sameDims(dimsOf(result), expected) ||
+      elementOf(result) != operand.getElementType()) // reduce_c2
+    return emitOpError() << "expected a result of dimensions "
+                         << dimNames(expected) << " and element type "
+                         << operand.getElementType() << ", got " << result;
+  bool isFloat = llvm::is_contained(
+      {ReduceKind::AddF, ReduceKind::MaximumF, ReduceKind::MinimumF},
+      getKind());
+  if (isFloat != isa<FloatType>(operand.getElementType())) // reduce_c3
+    return emitOpError() << stringifyReduceKind(getKind()) << " takes "
+                         << (isFloat ? "floats" : "integers") << ", got "
+                         << operand.getElementType();
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType operand = getOperand().getType(),
+                   result = getResult().getType();
+  int64_t axis = getAxis();
+  if (result.getRank() != operand.getRank() + 1 || axis < 0 ||
+      axis >= result.getRank()) // broadcast_c1
+    return emitOpError() << "expected a result of rank "
+                         << operand.getRank() + 1
+                         << " and an axis of it, got rank " << result.getRank()
+                         << " and axis " << axis;
+  SmallVector<Attribute> kept = without(dimsOf(result), axis);
+  SmallVector<Attribute> expected = dimsOf(operand);
+  if (!sameDims(kept, expected) ||
+      result.getElementType() != operand.getElementType()) // broadcast_c2
+    return emitOpError() << "expected a result of dimensions "
+                         << dimNames(expected) << " without axis " << axis
+                         << ", element type " << operand.getElementType()
+                         << ", got " << result;
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  RankedTensorType operand = getOperand().getType(),
+                   result = getResult().getType();
+  if (operand.getRank() != 2 || result.getRank() != 2) // transpose_c1
+    return emitOpError() << "expected operand and result of rank 2, got "
+                         << operand << " and " << result;
+  SmallVector<Attribute> expected = dimsOf(operand);
+  std::swap(expected[0], expected[1]);
+  if (!sameDims(dimsOf(result), expected) ||
+      result.getElementType() != operand.getElementType()) // transpose_c2
+    return emitOpError() << "expected a result of dimensions "
+                         << dimNames(expected) << " and element type "
+                         << operand.getElementType() << ", got " << result;
+  return success();
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  auto inner = getOperand().getDefiningOp<TransposeOp>();
+  if (inner && inner.getOperand().getType() == getResult().getType())
+    return inner.getOperand();
+  return {};
+}

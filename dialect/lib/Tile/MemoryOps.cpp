@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Verifiers of what touches global memory. Numbers are those of the ODS text.
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace mlatile;
+using namespace mlatile::tile;
+
+/// load_c1 to c3 and store_c1 to c3.
+static LogicalResult verifyAccess(Operation *op, ViewType view,
+                                  size_t numIndices, Type tile) {
+  if (static_cast<int64_t>(numIndices) != view.getRank())
+    return op->emitOpError() << "expected one index a dimension of the view, "
+                             << view.getRank() << ", got " << numIndices;
+  auto tensor = dyn_cast<RankedTensorType>(tile);
+  if (tensor && tensor.getRank() > view.getRank())
+    return op->emitOpError()
+           << "expected a tile of at most the view's rank, " << view.getRank()
+           << ", got rank " << tensor.getRank();
+  if (elementOf(tile) != view.getElementType())
+    return op->emitOpError()
+           << "expected a tile of the view's element type, "
+           << view.getElementType() << ", got " << elementOf(tile);
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (failed(verifyAccess(*this, getView().getType(), getIndices().size(),
+                          getResult().getType())))
+    return failure();
+  Type element = getView().getType().getElementType();
+  if (getPad() && getPad().getType() != element) // load_c4
+    return emitOpError()
+           << "expected an 'else' value of the view's element type, " << element
+           << ", got " << getPad().getType();
+  return success();
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getView().getType(), getIndices().size(),
+                      getValue().getType());
+}
+
+LogicalResult GatherOp::verify() {
+  RankedTensorType ids = getIds().getType(), ok = getOk().getType();
+  PoolType pool = getPool().getType();
+  RowsType rows = getRows().getType();
+  if (ids.getRank() != 1 ||
+      !ids.getElementType().isSignlessInteger(32)) // gather_c1
+    return emitOpError() << "expected the ids to be a tile of rank 1 and "
+                            "element type i32, got "
+                         << ids;
+  if (rows.getFormat() != pool.getFormat() ||
+      rows.getBound() != pool.getBound()) // gather_c2
+    return emitOpError() << "expected rows of the pool's format, " << pool
+                         << ", got " << rows;
+  Attribute count = dimsOf(ids).front();
+  if (!sameDim(count, rows.getDim())) // gather_c3
+    return emitOpError() << "expected as many rows as ids, " << dimName(count)
+                         << ", got " << dimName(rows.getDim());
+  if (ok.getRank() != 1 || !ok.getElementType().isSignlessInteger(1) ||
+      !sameDim(count, dimsOf(ok).front())) // gather_c4
+    return emitOpError()
+           << "expected 'ok' to be a tile of i1 with as many elements as ids, "
+           << dimName(count) << ", got " << ok;
+  return success();
+}
+
+LogicalResult DequantOp::verify() {
+  RankedTensorType result = getResult().getType();
+  RowsType rows = getRows().getType();
+  if (result.getRank() != 2) // dequant_c1
+    return emitOpError() << "expected a result of rank 2, got " << result;
+  SmallVector<Attribute> dims = dimsOf(result);
+  if (!sameDim(dims[0], rows.getDim())) // dequant_c2
+    return emitOpError()
+           << "expected the first dimension to be that of the rows, "
+           << dimName(rows.getDim()) << ", got " << dimName(dims[0]);
+  StringRef field = stringifyRowField(getField());
+  if (const CacheFormat *format = rows.getCacheFormat()) {
+    int size = getField() == RowField::Nope ? format->nope : format->rope;
+    if (size == 0) // dequant_c4
+      return emitOpError() << "format \"" << rows.getFormat().getValue()
+                           << "\" has no " << field << " part";
+    Attribute expected = Builder(getContext()).getI64IntegerAttr(size);
+    if (!sameDim(dims[1], expected)) // dequant_c3, bound
+      return emitOpError() << "expected the second dimension to be the "
+                           << field << " size of \""
+                           << rows.getFormat().getValue() << "\", " << size
+                           << ", got " << dimName(dims[1]);
+  }
+  // dequant_c3 of a format that is still a parameter: see KernelOp.
+  Type element = result.getElementType();
+  bool isNope = getField() == RowField::Nope;
+  if (!element.isBF16() && !element.isF32() &&
+      !(isNope && element.isF16())) // dequant_c5
+    return emitOpError() << "expected element type "
+                         << (isNope ? "bf16, f16 or f32" : "bf16 or f32")
+                         << " for " << field << ", got " << element;
+  return success();
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+
+#include <bit>
+
+namespace mlatile::tilegpu {
+
+std::optional<WarpGrid> matchAccumulator(const DistributedLayout &layout) {
+  if (layout.rank() != 2)
+    return std::nullopt;
+  DistributedLayout::Coords shape = layout.shape();
+  for (int warpsN = 1; warpsN <= layout.numWarps(); warpsN *= 2) {
+    int warpsM = layout.numWarps() / warpsN;
+    if (DistributedLayout::mmaAccumulator(shape[0], shape[1], warpsM, warpsN) ==
+        layout)
+      return WarpGrid{warpsM, warpsN};
+  }
+  return std::nullopt;
+}
+
+std::optional<DistributedLayout>
+reduceWarpLayout(const DistributedLayout &layout, int axis) {
+  auto exchange = layout.exchangeAlong(axis);
+  auto slice = layout.slice(axis);
+  if (!exchange || !slice || exchange->warpMask == 0)
+    return exchange ? slice : std::nullopt;
+  auto insert = [axis](DistributedLayout::Coords coords, int64_t value) {
+    coords.insert(coords.begin() + axis, value);
+    return coords;
+  };
+  DistributedLayout::Bases reg, lane, warp;
+  for (const auto &basis : slice->regBases())
+    reg.push_back(insert(basis, 0));
+  for (const auto &basis : slice->laneBases())
+    lane.push_back(insert(basis, 0));
+  int64_t column = 1;
+  for (size_t bit = 0; bit < slice->warpBases().size(); ++bit) {
+    bool along = (exchange->warpMask >> bit) & 1;
+    warp.push_back(insert(slice->warpBases()[bit], along ? column : 0));
+    column <<= along;
+  }
+  return DistributedLayout::create(reg, lane, warp, insert(slice->reps(), 1));
+}
+
+std::optional<DistributedLayout>
+transposedLayout(const DistributedLayout &layout) {
+  if (layout.rank() != 2)
+    return std::nullopt;
+  auto swapped = [](DistributedLayout::Coords coords) {
+    std::swap(coords[0], coords[1]);
+    return coords;
+  };
+  DistributedLayout::Bases reg, lane, warp;
+  for (const auto &basis : layout.regBases())
+    reg.push_back(swapped(basis));
+  for (const auto &basis : layout.laneBases())
+    lane.push_back(swapped(basis));
+  for (const auto &basis : layout.warpBases())
+    warp.push_back(swapped(basis));
+  // The order of the repetitions differs, which only renumbers registers.
+  return DistributedLayout::create(reg, lane, warp, swapped(layout.reps()));
+}
+
+} // namespace mlatile::tilegpu

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "TileGPUVerify.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlatile::tilegpu;
+
+//===--- alloc ------------------------------------------------------------===//
+
+int64_t AllocOp::getNumBytes() {
+  return TypeSwitch<Type, int64_t>(getResult().getType())
+      .Case<BufferType, RingType, MBarriersType>(
+          [](auto type) { return type.getNumBytes(); })
+      .Default([](Type) { return 0; });
+}
+
+LogicalResult AllocOp::verify() {
+  std::optional<uint64_t> offset = getOffset();
+  if (offset && (static_cast<int64_t>(*offset) < 0 || *offset % 16 != 0))
+    return emitOpError("expected an offset that is a multiple of 16 and not "
+                       "negative, got ") // alloc_c1
+           << static_cast<int64_t>(*offset);
+  return success();
+}
+
+//===--- stage, view ------------------------------------------------------===//
+
+LogicalResult StageOp::verify() {
+  RingType ring = getRing().getType();
+  if (getResult().getType() != ring.getBuffer()) // stage_c1
+    return emitOpError("expected the ring's buffer type ")
+           << ring.getBuffer() << ", got " << getResult().getType();
+  return verifyConstantIndex(*this, getIndex(), ring.getStages()); // stage_c2
+}
+
+LogicalResult ViewOp::verify() {
+  BufferType source = getBuffer().getType(), result = getResult().getType();
+  if (source.getRank() != result.getRank() ||
+      source.getRows() != result.getRows() ||
+      (source.getRows() > 1 &&
+       source.getStrideBytes() != result.getStrideBytes())) // view_c1
+    return emitOpError("expected the rows and row stride of ")
+           << source << ", got " << result;
+  int64_t offset = static_cast<int64_t>(getOffset());
+  if (offset < 0 || offset % 16 != 0) // view_c2
+    return emitOpError("expected an offset that is a multiple of 16 and not "
+                       "negative, got ")
+           << offset;
+  if (offset > source.getRowBytes() - result.getRowBytes()) // view_c3
+    return emitOpError("expected ")
+           << result.getRowBytes() << " bytes at offset " << offset
+           << " to lie inside the source's row of " << source.getRowBytes();
+  return success();
+}
+
+//===--- moves ------------------------------------------------------------===//
+
+/// `name`_c1 and `name`_c2.
+static LogicalResult verifyMove(Operation *op, RankedTensorType tile,
+                                BufferType buffer) {
+  if (tile.getShape() != buffer.getShape())
+    return op->emitOpError("expected tensor and buffer of one shape, got [")
+           << tile.getShape() << "] and [" << buffer.getShape() << "]";
+  if (tile.getElementType() != buffer.getElementType())
+    return op->emitOpError(
+               "expected tensor and buffer of one element type, got ")
+           << tile.getElementType() << " and " << buffer.getElementType();
+  return success();
+}
+
+LogicalResult StoreSharedOp::verify() {
+  return verifyMove(*this, getTile().getType(), getBuffer().getType());
+}
+
+LogicalResult LoadSharedOp::verify() {
+  return verifyMove(*this, getTile().getType(), getBuffer().getType());
+}
+
+SmallVector<SharedAccess> StoreSharedOp::getSharedAccesses() {
+  return {{&getBufferMutable(), true, LayoutAttr::of(getTile().getType())}};
+}
+
+SmallVector<SharedAccess> LoadSharedOp::getSharedAccesses() {
+  return {{&getBufferMutable(), false, LayoutAttr::of(getTile().getType())}};
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tilegpu.dequant: a thread takes 8 payload bytes at a time and stores 16
+// bytes, so that both sides are contiguous over the lanes (16 payload bytes a
+// thread would store every other 16 bytes: two-way bank conflicts).
+//
+// Threads are dealt over the rows so that everything but a thread's first place
+// is constant: `lanes` threads side by side in a row, `rows` rows at once, and
+// `sets` sets of threads that take every sets-th column step where threads are
+// left over. A step is lanes * 8 bytes. If a thread has more than kUnrolled
+// pieces, blocks of rows are a loop.
+#include "SharedAddress.h"
+#include "mlatile/Conversion/TileToNVVM/Patterns.h"
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlatile/Target/Format.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+#include <bit>
+
+using namespace mlir;
+
+namespace mlatile {
+namespace {
+
+using namespace tilegpu;
+
+constexpr int64_t kPiece = 8; ///< payload bytes, one element each
+constexpr int64_t kUnrolled = 8;
+
+int64_t powerOfTwoIn(int64_t value) { return value & -value; }
+
+/// How the threads are dealt; see the head of the file.
+struct Dealing {
+  int64_t lanes, rows, sets;
+  int64_t steps;     ///< columns steps of a row
+  int64_t rowBlocks; ///< blocks of `rows` rows
+
+  Dealing(const BufferType &payload, int64_t threads) {
+    int64_t pieces = payload.getCols() / kPiece;
+    lanes = std::min({powerOfTwoIn(pieces), int64_t(32), threads});
+    rows = std::min(powerOfTwoIn(payload.getRows()), threads / lanes);
+    sets = threads / (lanes * rows);
+    steps = pieces / lanes;
+    rowBlocks = payload.getRows() / rows;
+  }
+};
+
+class Dequant {
+public:
+  Dequant(ConversionPatternRewriter &rewriter, DequantOp op,
+          DequantOp::Adaptor operands, const CacheFormat &format,
+          const Dealing &dealing)
+      : rewriter(rewriter), loc(op.getLoc()), op(op), format(format),
+        dealing(dealing), payload(operands.getPayload()),
+        scales(operands.getScales()), result(operands.getResult()) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    Value thread = threadId(rewriter, loc);
+    setToEntry(rewriter, thread);
+    auto bits = [&](int64_t unit, int64_t count) -> Value {
+      Value shifted = LLVM::LShrOp::create(
+          rewriter, loc, thread, i32(std::countr_zero(uint64_t(unit))));
+      return LLVM::AndOp::create(rewriter, loc, shifted, i32(count - 1));
+    };
+    lane = bits(1, dealing.lanes);
+    row = bits(dealing.lanes, dealing.rows);
+    set = bits(dealing.lanes * dealing.rows, dealing.sets);
+  }
+
+  void emit() {
+    // First places of the thread. A set starts `set` steps to the right.
+    payload =
+        place(payload, stride(op.getPayload()), stepElements(), kPiece, 1);
+    result = place(result, stride(op.getResult()), stepElements(), kPiece, 2);
+    scales = scalePlace();
+    int64_t pieces =
+        dealing.rowBlocks * ((dealing.steps + dealing.sets - 1) / dealing.sets);
+    if (pieces <= kUnrolled || dealing.rowBlocks == 1) {
+      for (int64_t block = 0; block < dealing.rowBlocks; ++block)
+        convertRow(block);
+      return;
+    }
+    emitRowLoop();
+  }
+
+private:
+  Value i32(int64_t value) { return constI32(rewriter, loc, value); }
+  static int64_t stride(Value buffer) {
+    return cast<BufferType>(buffer.getType()).getStrideBytes();
+  }
+  int64_t stepElements() const { return dealing.lanes * kPiece; }
+  bool f32Scales() const { return format.scale == ScaleType::F32; }
+  int64_t scaleBytes() const { return f32Scales() ? 4 : 1; }
+
+  /// buffer + row * stride + (set * perSet + lane * perLane) * bytes
+  Value place(Value buffer, int64_t stride, int64_t perSet, int64_t perLane,
+              int64_t bytes) {
+    Value offset;
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      setToEntry(rewriter, set);
+      Value col = LLVM::AddOp::create(
+          rewriter, loc, LLVM::MulOp::create(rewriter, loc, set, i32(perSet)),
+          LLVM::MulOp::create(rewriter, loc, lane, i32(perLane)));
+      offset = emitByteOffset(rewriter, loc, row, stride, col, bytes);
+    }
+    return offsetBytes(rewriter, loc, buffer, offset);
+  }
+
+  /// A step covers whole groups, so each lane has a constant distance to its
+  /// group.
+  Value scalePlace() {
+    Value offset;
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      setToEntry(rewriter, set);
+      Value group =
+          LLVM::UDivOp::create(rewriter, loc, lane, i32(format.group / kPiece));
+      Value setGroup = LLVM::MulOp::create(rewriter, loc, set,
+                                           i32(stepElements() / format.group));
+      group = LLVM::AddOp::create(rewriter, loc, group, setGroup);
+      offset = emitByteOffset(rewriter, loc, row, stride(op.getScales()), group,
+                              scaleBytes());
+    }
+    return offsetBytes(rewriter, loc, scales, offset);
+  }
+
+  /// The scale of the thread's piece in turn `turn`, f32.
+  Value loadScale(int64_t rowBytes, int64_t turn) {
+    int64_t groups = turn * dealing.sets * stepElements() / format.group;
+    Value address =
+        offsetBytes(rewriter, loc, scales, rowBytes + groups * scaleBytes());
+    if (f32Scales())
+      return LLVM::LoadOp::create(rewriter, loc, rewriter.getF32Type(), address,
+                                  4);
+    return ue8m0(
+        LLVM::LoadOp::create(rewriter, loc, rewriter.getI8Type(), address, 1));
+  }
+
+  /// 2^(e - 127) as f32. The bytes 0 (a subnormal) and 255 (NaN) both have the
+  /// top mantissa bit set on top of e in the exponent.
+  Value ue8m0(Value byte) {
+    Value e = LLVM::ZExtOp::create(rewriter, loc, rewriter.getI32Type(), byte);
+    Value exponent = LLVM::ShlOp::create(rewriter, loc, e, i32(23));
+    Value less = LLVM::SubOp::create(rewriter, loc, e, i32(1));
+    Value special = LLVM::ICmpOp::create(
+        rewriter, loc, LLVM::ICmpPredicate::uge, less, i32(254));
+    Value mantissa =
+        LLVM::SelectOp::create(rewriter, loc, special, i32(0x00400000), i32(0));
+    Value bits = LLVM::OrOp::create(rewriter, loc, exponent, mantissa);
+    return LLVM::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), bits);
+  }
+
+  /// All pieces of the thread in one row, `block` blocks of rows further down.
+  void convertRow(int64_t block) {
+    int64_t rowsDown = block * dealing.rows;
+    auto piece = [&](int64_t turn) {
+      int64_t elements = turn * dealing.sets * stepElements();
+      convertPiece(
+          offsetBytes(rewriter, loc, payload,
+                      rowsDown * stride(op.getPayload()) + elements),
+          loadScale(rowsDown * stride(op.getScales()), turn),
+          offsetBytes(rewriter, loc, result,
+                      rowsDown * stride(op.getResult()) + 2 * elements));
+    };
+    int64_t turns = dealing.steps / dealing.sets;
+    int64_t rest = dealing.steps % dealing.sets;
+    for (int64_t turn = 0; turn < turns; ++turn)
+      piece(turn);
+    if (!rest)
+      return;
+    Value has = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::ult,
+                                     set, i32(rest));
+    emitIf(rewriter, loc, has, [&] { piece(turns); });
+  }
+
+  void convertPiece(Value from, Value scale, Value to) {
+    auto bytes = VectorType::get(2, rewriter.getI8Type());
+    auto words = VectorType::get(4, rewriter.getI16Type());
+    bool bf16 = op.getResult().getType().getElementType().isBF16();
+    Value loaded = LLVM::LoadOp::create(rewriter, loc, words, from, kPiece);
+    auto packed = VectorType::get(4, rewriter.getI32Type());
+    Value stored = LLVM::PoisonOp::create(rewriter, loc, packed);
+    for (int i = 0; i < 4; ++i) {
+      Value word =
+          LLVM::ExtractElementOp::create(rewriter, loc, loaded, i32(i));
+      Value halves = NVVM::ConvertF8x2ToF16x2Op::create(
+          rewriter, loc, VectorType::get(2, rewriter.getF16Type()),
+          LLVM::BitcastOp::create(rewriter, loc, bytes, word),
+          /*relu=*/false,
+          TypeAttr::get(Float8E4M3FNType::get(op.getContext())));
+      Value numbers[2];
+      for (int h = 0; h < 2; ++h) {
+        Value half =
+            LLVM::ExtractElementOp::create(rewriter, loc, halves, i32(h));
+        Value wide =
+            LLVM::FPExtOp::create(rewriter, loc, rewriter.getF32Type(), half);
+        numbers[h] = LLVM::FMulOp::create(rewriter, loc, wide, scale);
+      }
+      Value pair = callIntrinsic(
+          rewriter, loc,
+          bf16 ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn",
+          VectorType::get(2, op.getResult().getType().getElementType()),
+          {numbers[1], numbers[0]});
+      pair =
+          LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
+      stored =
+          LLVM::InsertElementOp::create(rewriter, loc, stored, pair, i32(i));
+    }
+    LLVM::StoreOp::create(rewriter, loc, stored, to, 2 * kPiece);
+  }
+
+  /// One iteration a block of rows; the three places move down.
+  void emitRowLoop() {
+    Block *before = rewriter.getInsertionBlock();
+    Block *after = rewriter.splitBlock(before, rewriter.getInsertionPoint());
+    SmallVector<Value> initial{i32OnEnd(before, 0), payload, scales, result};
+    SmallVector<Type> types;
+    for (Value value : initial)
+      types.push_back(value.getType());
+    Block *loop = rewriter.createBlock(
+        after, types, SmallVector<Location>(types.size(), loc));
+    payload = loop->getArgument(1);
+    scales = loop->getArgument(2);
+    result = loop->getArgument(3);
+    convertRow(0);
+    Value count =
+        LLVM::AddOp::create(rewriter, loc, loop->getArgument(0), i32(1));
+    auto down = [&](Value pointer, Value buffer) {
+      return offsetBytes(rewriter, loc, pointer, dealing.rows * stride(buffer));
+    };
+    SmallVector<Value> next{count, down(payload, op.getPayload()),
+                            down(scales, op.getScales()),
+                            down(result, op.getResult())};
+    Value more = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::ult,
+                                      count, i32(dealing.rowBlocks));
+    LLVM::CondBrOp::create(rewriter, loc, more, loop, next, after,
+                           ValueRange());
+    rewriter.setInsertionPointToEnd(before);
+    LLVM::BrOp::create(rewriter, loc, initial, loop);
+    rewriter.setInsertionPointToStart(after);
+  }
+
+  Value i32OnEnd(Block *block, int64_t value) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToEnd(block);
+    return i32(value);
+  }
+
+  ConversionPatternRewriter &rewriter;
+  Location loc;
+  DequantOp op;
+  const CacheFormat &format;
+  Dealing dealing;
+  Value payload, scales, result; ///< places of the thread
+  Value lane, row, set;          ///< i32
+};
+
+/// Threads of the kernel around an op, before or after its own conversion.
+std::optional<int64_t> kernelThreads(Operation *op) {
+  if (auto kernel = op->getParentOfType<tile::KernelOp>())
+    if (std::optional<int64_t> warps = kernel.getWarpCount())
+      return 32 * *warps;
+  if (auto function = op->getParentOfType<LLVM::LLVMFuncOp>())
+    if (auto threads = function->getAttrOfType<DenseI32ArrayAttr>(
+            NVVM::NVVMDialect::getReqntidAttrName()))
+      return threads.empty() ? 0 : threads[0];
+  return std::nullopt;
+}
+
+struct DequantPattern : ConvertOpToLLVMPattern<DequantOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult
+  matchAndRewrite(DequantOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    const CacheFormat *format = findCacheFormat(
+        std::string_view(op.getFormat().data(), op.getFormat().size()));
+    if (!format)
+      return op.emitOpError("expected a known cache format, got \"")
+             << op.getFormat() << '"';
+    if (format->payload == PayloadType::E2M1)
+      return op.emitOpError("e2m1 payload is not supported yet, got format \"")
+             << op.getFormat() << '"';
+    std::optional<int64_t> threads = kernelThreads(op);
+    if (!threads || *threads < 32 || !std::has_single_bit(uint64_t(*threads)))
+      return op.emitOpError("expected a kernel with a power of two of warps, "
+                            "got ")
+             << threads.value_or(0) << " threads";
+    Dealing dealing(op.getPayload().getType(), *threads);
+    if (format->nope % kPiece || format->group % kPiece ||
+        dealing.lanes * kPiece % format->group)
+      return op.emitOpError("expected groups that divide ")
+             << dealing.lanes * kPiece << " elements, got " << format->group;
+    Dequant(rewriter, op, adaptor, *format, dealing).emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+// e4m3 to f16 conversions are in the base of all targets (sm_89 on).
+void populateDequantPatterns(TileTypeConverter &types, const Target &,
+                             RewritePatternSet &patterns) {
+  patterns.add<DequantPattern>(types);
+}
+
+} // namespace mlatile

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tilegpu.alloc, stage, view: addresses. store_shared, load_shared: registers
+// that are neighbours in a row move together, up to 16 bytes at once.
+#include "SharedAddress.h"
+#include "mlatile/Analysis/SharedLayout.h"
+#include "mlatile/Conversion/TileToNVVM/Patterns.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace mlatile {
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+Value offsetBytes(OpBuilder &builder, Location loc, Value pointer,
+                  int64_t bytes) {
+  if (bytes == 0)
+    return pointer;
+  return LLVM::GEPOp::create(
+      builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+}
+
+Value offsetBytes(OpBuilder &builder, Location loc, Value pointer,
+                  Value bytes) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(),
+                             builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+Value offsetElements(OpBuilder &builder, Location loc, Value pointer,
+                     Value index, Value converted, int64_t bytes) {
+  APInt constant;
+  if (matchPattern(index, m_ConstantInt(&constant)))
+    return offsetBytes(builder, loc, pointer, constant.getSExtValue() * bytes);
+  Value scaled = LLVM::MulOp::create(builder, loc, converted,
+                                     constI32(builder, loc, bytes));
+  return offsetBytes(builder, loc, pointer, scaled);
+}
+
+Value emitByteOffset(OpBuilder &builder, Location loc, Value row,
+                     int64_t stride, Value col, int64_t elementBytes) {
+  Value rowBytes =
+      LLVM::MulOp::create(builder, loc, row, constI32(builder, loc, stride));
+  Value colBytes = LLVM::MulOp::create(builder, loc, col,
+                                       constI32(builder, loc, elementBytes));
+  return LLVM::AddOp::create(builder, loc, rowBytes, colBytes);
+}
+
+void emitIf(ConversionPatternRewriter &rewriter, Location loc, Value condition,
+            llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  Block *before = rewriter.getInsertionBlock();
+  Block *after = rewriter.splitBlock(before, rewriter.getInsertionPoint());
+  Block *then = rewriter.createBlock(after);
+  body();
+  LLVM::BrOp::create(rewriter, loc, after);
+  rewriter.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(rewriter, loc, condition, then, after);
+  rewriter.setInsertionPointToStart(after);
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using namespace tilegpu;
+
+template <typename Op>
+struct Pattern : ConvertOpToLLVMPattern<Op> {
+  explicit Pattern(TileTypeConverter &types)
+      : ConvertOpToLLVMPattern<Op>(types), types(types) {}
+  TileTypeConverter &types;
+};
+
+struct AllocPattern : Pattern<AllocOp> {
+  using Pattern::Pattern;
+  LogicalResult
+  matchAndRewrite(AllocOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getOffset())
+      return op.emitOpError("expected an offset in the arena, which "
+                            "tilegpu-plan-shared sets");
+    rewriter.replaceOp(op, arenaAddress(rewriter, op.getLoc(),
+                                        static_cast<int64_t>(*op.getOffset())));
+    return success();
+  }
+};
+
+struct StagePattern : Pattern<StageOp> {
+  using Pattern::Pattern;
+  LogicalResult
+  matchAndRewrite(StageOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op,
+                       offsetElements(rewriter, op.getLoc(), adaptor.getRing(),
+                                      op.getIndex(), adaptor.getIndex(),
+                                      op.getRing().getType().getStageBytes()));
+    return success();
+  }
+};
+
+struct ViewPattern : Pattern<ViewOp> {
+  using Pattern::Pattern;
+  LogicalResult
+  matchAndRewrite(ViewOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op,
+                       offsetBytes(rewriter, op.getLoc(), adaptor.getBuffer(),
+                                   static_cast<int64_t>(op.getOffset())));
+    return success();
+  }
+};
+
+/// The accesses by which a thread moves its registers between a tile and a
+/// buffer.
+class Move {
+public:
+  Move(OpBuilder &builder, Location loc, RankedTensorType tile,
+       BufferType buffer, Value pointer)
+      : builder(builder), loc(loc), buffer(buffer), pointer(pointer),
+        layout(LayoutAttr::of(tile).getDistributed()),
+        coords(builder, loc, layout) {
+    auto shared = SharedLayout::create(
+        buffer.getRows(), buffer.getCols(),
+        static_cast<int>(buffer.getElementBytes()), buffer.getStrideBytes());
+    int bytes = shared ? shared->vectorBytes(layout) : 0;
+    elements = std::max<int>(1, bytes / buffer.getElementBytes());
+    if (coords.adds()) {
+      OpBuilder::InsertionGuard guard(builder);
+      Value row = layout.rank() == 2 ? coords.base(0) : Value();
+      Value col = coords.base(layout.rank() - 1);
+      setToEntry(builder, col);
+      start = byteOffset(row, col);
+    }
+    if (start)
+      start = offsetBytes(builder, loc, pointer, start);
+  }
+
+  /// Elements of one access; registers i * width(), ... move together.
+  int width() const { return elements; }
+  int accesses() const { return layout.numRegs() / elements; }
+  int alignment() const {
+    return elements * static_cast<int>(buffer.getElementBytes());
+  }
+
+  Value address(int access) {
+    int reg = access * elements, last = layout.rank() - 1;
+    if (!start) {
+      Value row = last ? coords.coord(builder, loc, reg, 0) : Value();
+      return offsetBytes(
+          builder, loc, pointer,
+          byteOffset(row, coords.coord(builder, loc, reg, last)));
+    }
+    int64_t bytes = coords.offset(reg, last) * buffer.getElementBytes();
+    if (last)
+      bytes += coords.offset(reg, 0) * buffer.getStrideBytes();
+    return offsetBytes(builder, loc, start, bytes);
+  }
+
+private:
+  Value byteOffset(Value row, Value col) {
+    if (row)
+      return emitByteOffset(builder, loc, row, buffer.getStrideBytes(), col,
+                            buffer.getElementBytes());
+    return LLVM::MulOp::create(
+        builder, loc, col, constI32(builder, loc, buffer.getElementBytes()));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  BufferType buffer;
+  Value pointer, start;
+  DistributedLayout layout;
+  ThreadCoords coords;
+  int elements;
+};
+
+struct StoreSharedPattern : Pattern<StoreSharedOp> {
+  using Pattern::Pattern;
+  LogicalResult
+  matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType tile = op.getTile().getType();
+    SmallVector<Value> regs =
+        TileTypeConverter::unpack(rewriter, loc, adaptor.getTile());
+    // Of threads that hold copies one stores.
+    Value first =
+        firstHolder(rewriter, loc, LayoutAttr::of(tile).getDistributed());
+    emitIf(rewriter, loc, first, [&] {
+      Move move(rewriter, loc, tile, op.getBuffer().getType(),
+                adaptor.getBuffer());
+      for (int i = 0; i < move.accesses(); ++i) {
+        Value value =
+            gather(rewriter, loc,
+                   ArrayRef(regs).slice(i * move.width(), move.width()));
+        LLVM::StoreOp::create(rewriter, loc, value, move.address(i),
+                              move.alignment());
+      }
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static Value gather(OpBuilder &builder, Location loc, ArrayRef<Value> regs) {
+    if (regs.size() == 1)
+      return regs[0];
+    auto type =
+        VectorType::get(static_cast<int64_t>(regs.size()), regs[0].getType());
+    Value vector = LLVM::PoisonOp::create(builder, loc, type);
+    for (auto [i, reg] : llvm::enumerate(regs))
+      vector = LLVM::InsertElementOp::create(
+          builder, loc, vector, reg,
+          constI32(builder, loc, static_cast<int64_t>(i)));
+    return vector;
+  }
+};
+
+struct LoadSharedPattern : Pattern<LoadSharedOp> {
+  using Pattern::Pattern;
+  LogicalResult
+  matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType tile = op.getTile().getType();
+    Move move(rewriter, loc, tile, op.getBuffer().getType(),
+              adaptor.getBuffer());
+    Type element = types.elementType(tile);
+    SmallVector<Value> regs;
+    for (int i = 0; i < move.accesses(); ++i) {
+      Type type = element;
+      if (move.width() > 1)
+        type = VectorType::get(move.width(), element);
+      Value value = LLVM::LoadOp::create(rewriter, loc, type, move.address(i),
+                                         move.alignment());
+      for (int e = 0; e < move.width(); ++e)
+        regs.push_back(move.width() == 1 ? value
+                                         : LLVM::ExtractElementOp::create(
+                                               rewriter, loc, value,
+                                               constI32(rewriter, loc, e)));
+    }
+    rewriter.replaceOp(op, types.pack(rewriter, loc, tile, regs));
+    return success();
+  }
+};
+
+} // namespace
+
+void populateSharedPatterns(TileTypeConverter &types, const Target &,
+                            RewritePatternSet &patterns) {
+  patterns.add<AllocPattern, StagePattern, ViewPattern, StoreSharedPattern,
+               LoadSharedPattern>(types);
+}
+
+} // namespace mlatile

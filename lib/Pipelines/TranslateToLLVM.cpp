@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlatile/Pipelines/TranslateToLLVM.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+
+namespace mlatile {
+
+void registerLLVMTranslations(DialectRegistry &registry) {
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, DLTIDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+std::unique_ptr<llvm::Module> translateToLLVM(ModuleOp module,
+                                              llvm::LLVMContext &context) {
+  PassManager scopes(module.getContext());
+  scopes.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  if (failed(scopes.run(module)))
+    return nullptr;
+  llvm::StringRef name = module.getSymName().value_or("kernel");
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(module, context, name);
+  if (!llvmModule)
+    return nullptr;
+  // What NVPTX's target machine would say; spelled out here so that this part
+  // does not depend on the back end, and checked against it in translateToPTX.
+  llvmModule->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
+  llvmModule->setDataLayout(llvmModule->getTargetTriple().computeDataLayout());
+  return llvmModule;
+}
+
+} // namespace mlatile

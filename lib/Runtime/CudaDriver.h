@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CUDA driver, opened at run time.
+#ifndef MLATILE_LIB_RUNTIME_CUDADRIVER_H
+#define MLATILE_LIB_RUNTIME_CUDADRIVER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mlatile::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUcontext = struct CUctx_st *;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+using CUstream = struct CUstream_st *;
+using CUdeviceptr = unsigned long long;
+
+// CUdevice_attribute, CUfunction_attribute
+inline constexpr int kMultiprocessorCount = 16;
+inline constexpr int kComputeCapabilityMajor = 75;
+inline constexpr int kComputeCapabilityMinor = 76;
+inline constexpr int kMaxDynamicSharedSize = 8;
+
+struct Driver {
+#define MLATILE_CUDA_SYMBOL(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
+#include "CudaSymbols.def"
+#undef MLATILE_CUDA_SYMBOL
+
+  /// LaunchError with the driver's text unless the result is success.
+  void check(CUresult result, const std::string &what) const;
+};
+
+/// The driver, initialised; null where there is none, and then why.
+const Driver *findDriver(std::string *why = nullptr);
+/// The driver; throws UnsupportedError where there is none.
+const Driver &driver();
+
+/// Makes the primary context of a device current for this thread, and the one
+/// before it current again at the end of the scope.
+class ContextScope {
+public:
+  explicit ContextScope(int ordinal);
+  ~ContextScope();
+  ContextScope(const ContextScope &) = delete;
+  ContextScope &operator=(const ContextScope &) = delete;
+
+private:
+  CUcontext before = nullptr;
+  bool changed = false;
+};
+
+} // namespace mlatile::cuda
+#endif

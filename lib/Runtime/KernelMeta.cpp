@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The meta of a kernel (compiler_c.h lists its keys), and the report made of it.
+#include "mlatile/Runtime/Error.h"
+#include "mlatile/Runtime/Kernel.h"
+
+#include <nlohmann/json.hpp>
+
+namespace mlatile {
+namespace {
+using Json = nlohmann::ordered_json;
+
+KernelArgument::Kind kindNamed(const std::string &kind) {
+  if (kind == "view")
+    return KernelArgument::Kind::View;
+  if (kind == "pool")
+    return KernelArgument::Kind::Pool;
+  if (kind == "scalar")
+    return KernelArgument::Kind::Scalar;
+  throw Error("kernel meta: expected kind view, pool or scalar, got '" + kind +
+              "'");
+}
+} // namespace
+
+KernelMeta parseMeta(const std::string &text) {
+  try {
+    Json json = Json::parse(text);
+    KernelMeta meta;
+    meta.json = text;
+    meta.entry = json.at("name").get<std::string>();
+    meta.threads = json.at("threads").get<unsigned>();
+    meta.sharedBytes = json.at("shared_bytes").get<unsigned>();
+    for (const Json &entry : json.at("args")) {
+      KernelArgument argument;
+      argument.name = entry.at("name").get<std::string>();
+      argument.kind = kindNamed(entry.at("kind").get<std::string>());
+      argument.rank = entry.value("rank", 0);
+      argument.element = entry.value("element", "");
+      meta.arguments.push_back(std::move(argument));
+    }
+    return meta;
+  } catch (const Json::exception &error) {
+    throw Error(std::string("kernel meta: ") + error.what());
+  }
+}
+
+std::string Kernel::report() const {
+  Json json = Json::parse(meta.json);
+  Json report;
+  report["kernel"] = spec.name();
+  report["origin"] = origin;
+  report["threads"] = meta.threads;
+  report["shared_bytes"] = meta.sharedBytes;
+  // Only ptxas knows these.
+  report["registers"] = nullptr;
+  report["spill_bytes"] = nullptr;
+  if (Json ptxas = json.value("ptxas", Json()); ptxas.is_object()) {
+    report["registers"] = ptxas.value("registers", Json());
+    report["spill_bytes"] =
+        ptxas.value("spill_stores", 0) + ptxas.value("spill_loads", 0);
+    report["ptxas"] = ptxas.value("version", Json());
+    // What ptxas places itself comes on top of the arena.
+    report["shared_bytes"] =
+        meta.sharedBytes + ptxas.value("static_shared", 0u);
+  }
+  report["buffers"] = json.value("buffers", Json::object());
+  report["seconds"] = json.value("seconds", Json::object());
+  return report.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace mlatile

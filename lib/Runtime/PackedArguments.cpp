@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "PackedArguments.h"
+
+#include "mlatile/Runtime/Error.h"
+
+#include <bit>
+
+namespace mlatile {
+namespace {
+View partialView(void *base, int64_t offset, std::vector<int64_t> extents) {
+  View view;
+  view.data = base ? static_cast<char *>(base) + offset : nullptr;
+  view.element = "f32";
+  view.strides.assign(extents.size() - 1, 0);
+  int64_t stride = 1;
+  for (size_t i = extents.size(); i-- > 1;)
+    view.strides[i - 1] = stride *= extents[i];
+  view.extents = std::move(extents);
+  return view;
+}
+
+/// A view that a kernel declares and, with its parameters, never reads.
+View orAbsent(const View &view, const char *element, size_t rank) {
+  if (!view.extents.empty())
+    return view;
+  return {nullptr, element, std::vector<int64_t>(rank, 0),
+          std::vector<int64_t>(rank - 1, 0)};
+}
+} // namespace
+
+ArgumentTable argumentTable(const Call &call, void *partials) {
+  const Plan &plan = *call.plan;
+  int64_t splits = plan.numSplits, rows = plan.problem.numTokens;
+  int64_t heads = plan.problem.numHeads;
+  return {
+      {"q", call.q},
+      {"kv", call.kv},
+      {"indices", call.indices},
+      {"lengths", orAbsent(call.lengths, "i32", 3)},
+      {"sink", orAbsent(call.sink, "f32", 1)},
+      {"out", call.out},
+      {"lse", orAbsent(call.lse, "f32", 3)},
+      {"part_o", partialView(partials, plan.partials.outputs,
+                             {splits, rows, heads, call.dimV})},
+      {"part_m", partialView(partials, plan.partials.maxima,
+                             {splits, rows, heads})},
+      {"part_l", partialView(partials, plan.partials.sums,
+                             {splits, rows, heads})},
+      {"sm_scale", static_cast<double>(call.smScale)},
+      {"num_splits", splits},
+  };
+}
+
+PackedArguments::PackedArguments(const KernelMeta &kernel,
+                                 const ArgumentTable &table) {
+  for (const KernelArgument &argument : kernel.arguments) {
+    auto found = table.find(argument.name);
+    if (found == table.end())
+      throw LaunchError("kernel `" + kernel.entry + "`: nothing to pass for `" +
+                        argument.name + "`");
+    const ArgumentValue &value = found->second;
+    const View *view = std::get_if<View>(&value);
+    const Pool *pool = std::get_if<Pool>(&value);
+    bool kindAgrees = argument.kind == KernelArgument::Kind::View   ? !!view
+                      : argument.kind == KernelArgument::Kind::Pool ? !!pool
+                                                  : !view && !pool;
+    if (!kindAgrees)
+      throw LaunchError("kernel `" + kernel.entry + "`: `" + argument.name +
+                        "` is of another kind than what is passed for it");
+    if (view)
+      addView(argument, *view);
+    else if (pool)
+      addPool(*pool);
+    else
+      addScalar(argument, value);
+  }
+  // Addresses only now: the slots no longer move.
+  for (uint64_t &slot : slots)
+    addresses.push_back(&slot);
+}
+
+void PackedArguments::addView(const KernelArgument &argument,
+                              const View &view) {
+  if (argument.rank != static_cast<int>(view.extents.size()) ||
+      argument.element != view.element)
+    throw LaunchError("`" + argument.name + "`: the kernel expects rank " +
+                      std::to_string(argument.rank) + " of " +
+                      argument.element + ", got rank " +
+                      std::to_string(view.extents.size()) + " of " +
+                      view.element);
+  slots.push_back(reinterpret_cast<uintptr_t>(view.data));
+  for (int64_t extent : view.extents)
+    slots.push_back(static_cast<uint64_t>(extent));
+  for (int64_t stride : view.strides)
+    slots.push_back(static_cast<uint64_t>(stride));
+}
+
+void PackedArguments::addPool(const Pool &pool) {
+  slots.push_back(reinterpret_cast<uintptr_t>(pool.data));
+  for (int64_t value :
+       {pool.slots, pool.pageSize, pool.pageStride, pool.rowStride})
+    slots.push_back(static_cast<uint64_t>(value));
+}
+
+void PackedArguments::addScalar(const KernelArgument &argument,
+                                const ArgumentValue &value) {
+  const int64_t *integer = std::get_if<int64_t>(&value);
+  const double *real = std::get_if<double>(&value);
+  if (real && argument.element == "f32")
+    slots.push_back(std::bit_cast<uint32_t>(static_cast<float>(*real)));
+  else if (integer &&
+           (argument.element == "index" || argument.element == "i64" ||
+            argument.element == "i32"))
+    slots.push_back(static_cast<uint64_t>(*integer));
+  else
+    throw LaunchError("`" + argument.name + "`: the kernel expects " +
+                      argument.element + ", got " +
+                      (real ? "a float" : "an integer"));
+}
+
+} // namespace mlatile

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lists of problems as JSON, for folders of prebuilt kernels.
+#include "Text.h"
+#include "mlatile/Runtime/Error.h"
+#include "mlatile/Runtime/KernelFolder.h"
+#include "mlatile/Runtime/Plan.h"
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace mlatile {
+namespace {
+using Json = nlohmann::ordered_json;
+
+/// Reads a value of the type, or says what was there.
+template <typename T>
+T get(const std::string &key, const Json &value, const char *type) {
+  try {
+    bool right = std::is_same_v<T, bool>      ? value.is_boolean()
+                 : std::is_same_v<T, int64_t> ? value.is_number_integer()
+                                              : value.is_string();
+    if (right)
+      return value.get<T>();
+  } catch (const Json::exception &) {
+  }
+  throw ArgumentError(key, std::string("expected ") + type + ", got " +
+                               value.dump());
+}
+
+void setField(Problem &p, const std::string &key, const Json &value) {
+  auto integer = [&] { return get<int64_t>(key, value, "an integer"); };
+  auto text = [&] { return get<std::string>(key, value, "a string"); };
+  auto boolean = [&] { return get<bool>(key, value, "true or false"); };
+  const std::map<std::string, std::function<void()>> fields = {
+      {"name", [] {}},
+      {"num_tokens", [&] { p.numTokens = integer(); }},
+      {"num_heads", [&] { p.numHeads = integer(); }},
+      {"width", [&] { p.width = integer(); }},
+      {"kv_format", [&] { p.kvFormat = text(); }},
+      {"page_size", [&] { p.pageSize = integer(); }},
+      {"extra_width", [&] { p.extraWidth = integer(); }},
+      {"extra_page_size", [&] { p.extraPageSize = integer(); }},
+      {"extra_kv_format", [&] { p.extraKvFormat = text(); }},
+      {"has_sink", [&] { p.hasSink = boolean(); }},
+      {"has_topk_length", [&] { p.hasLengths = boolean(); }},
+      {"page_stride", [&] { p.pageStride = integer(); }},
+      {"row_stride", [&] { p.rowStride = integer(); }},
+      {"compute", [&] { p.compute = text(); }},
+      {"kernel", [&] { p.kernel = text(); }},
+      {"num_splits", [&] { p.numSplits = integer(); }},
+      {"target", [&] { p.target = text(); }},
+      {"num_sms", [&] { p.numSMs = integer(); }},
+      {"lse",
+       [&] {
+         std::string base = text();
+         checkOneOf("lse", base, {"none", "2", "e"});
+         p.lse = base == "none" ? LseKind::None
+                 : base == "2"  ? LseKind::Base2
+                                : LseKind::BaseE;
+       }},
+  };
+  auto field = fields.find(key);
+  if (field == fields.end()) {
+    std::vector<std::string> names;
+    for (const auto &entry : fields)
+      names.push_back(entry.first);
+    throw ArgumentError("problems", "expected keys " + oneOf(names) +
+                                        ", got '" + key + "'");
+  }
+  if (!value.is_null())
+    field->second();
+}
+} // namespace
+
+std::vector<Problem> parseProblems(const std::string &text) {
+  Json json;
+  try {
+    json = Json::parse(text, nullptr, true, /*ignore_comments=*/true);
+  } catch (const Json::exception &error) {
+    throw ArgumentError("problems", std::string("expected JSON: ") +
+                                        error.what());
+  }
+  if (!json.is_array())
+    throw ArgumentError("problems", "expected an array of objects");
+  std::vector<Problem> problems;
+  for (const Json &entry : json) {
+    if (!entry.is_object())
+      throw ArgumentError("problems",
+                          "expected an object, got " + entry.dump());
+    Problem problem;
+    for (const auto &[key, value] : entry.items())
+      setField(problem, key, value);
+    validate(problem);
+    problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+std::vector<KernelSpec> kernelsOf(const std::vector<Problem> &problems) {
+  std::vector<KernelSpec> kernels;
+  std::set<std::string> seen;
+  for (const Problem &problem : problems)
+    for (const LaunchStep &step : plan(problem)->launches)
+      if (seen.insert(step.kernel.name()).second)
+        kernels.push_back(step.kernel);
+  return kernels;
+}
+
+} // namespace mlatile

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small operations of a single lane.
+#include "Entry.h"
+#include "Machine.h"
+
+using namespace mlatile::sim;
+
+void mlatile::sim::threadExit(Lane *lane) { exitLane(lane); }
+
+void mlatile::sim::threadTrap(Lane *lane, uint32_t site) {
+  failAt(lane, site, "trap or unreachable code executed");
+}
+
+void mlatile::sim::threadPoll(Lane *lane, uint32_t site) {
+  ctaOf(lane).pollers.push_back(lane);
+  suspend(lane, Wait::Poll, site);
+}
+
+uint32_t mlatile::sim::threadIsShared(Lane *lane, const void *address) {
+  return ctaOf(lane).owns(address, 1);
+}
+
+uint64_t mlatile::sim::threadClock(Lane *lane) { return ctaOf(lane).steps; }

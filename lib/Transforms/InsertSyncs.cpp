@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "mlatile/Transforms/Passes.h"
+#include "mlatile/Transforms/SharedArena.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace mlatile {
+#define GEN_PASS_DEF_INSERTSYNCS
+#include "mlatile/Transforms/Passes.h.inc"
+
+namespace {
+
+/// An access to the arena that later ones must respect.
+struct Pending {
+  tilegpu::AllocOp alloc;
+  /// The operand's value: two accesses compare layouts only on the same view.
+  Value view;
+  tilegpu::SharedAccess access;
+  bool warpSynced = false;
+
+  int64_t begin() const { return *tilegpu::AllocOp(alloc).getOffset(); }
+  int64_t end() const { return begin() + tilegpu::AllocOp(alloc).getNumBytes(); }
+  bool operator==(const Pending &other) const {
+    return access.operand == other.access.operand &&
+           access.isWrite == other.access.isWrite;
+  }
+};
+
+enum class Need { None, Warp, Cta };
+
+bool oneWarpEach(const DistributedLayout &a, const DistributedLayout &b) {
+  return a.warpFreeMask() == 0 && b.warpFreeMask() == 0 &&
+         sameWarpOwnership(a, b) && sameWarpOwnership(b, a);
+}
+
+Need needBetween(const Pending &first, const Pending &second) {
+  if (!first.access.isWrite && !second.access.isWrite)
+    return Need::None;
+  if (first.begin() >= second.end() || second.begin() >= first.end())
+    return Need::None;
+  // Within one alloc mbarriers keep asynchronous copies and their readers
+  // apart (the caller leaves such accesses out); across allocs they do not.
+  if (first.alloc != second.alloc || first.view != second.view ||
+      !first.access.layout || !second.access.layout)
+    return Need::Cta;
+  const DistributedLayout &a = first.access.layout.getDistributed();
+  const DistributedLayout &b = second.access.layout.getDistributed();
+  bool sameThreads = a == b && !first.access.byWarp && !second.access.byWarp;
+  if (sameThreads && a.warpFreeMask() == 0 && a.laneFreeMask() == 0)
+    return Need::None;
+  // A reader finds what its own warp wrote, whoever else wrote the same.
+  bool readAfterWrite = first.access.isWrite && !second.access.isWrite;
+  if (readAfterWrite ? sameWarpOwnership(a, b) : oneWarpEach(a, b))
+    return Need::Warp;
+  return Need::Cta;
+}
+
+class Inserter {
+public:
+  explicit Inserter(tile::KernelOp kernel) {
+    kernel->walk([&](Operation *op) {
+      if (auto shared = dyn_cast<tilegpu::SharedAccessOpInterface>(op))
+        for (const auto &access : shared.getSharedAccesses())
+          if (access.isAsync)
+            asynchronous.insert(allocOf(access.operand->get()));
+    });
+  }
+
+  using State = SmallVector<Pending>;
+
+  void visit(Block &block, State &state) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto sync = dyn_cast<tilegpu::SyncOp>(op)) {
+        apply(sync.getScope(), state);
+      } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        // Twice: what the end of an iteration left meets the next one.
+        State body = state;
+        visit(*loop.getBody(), body);
+        visit(*loop.getBody(), body);
+        merge(state, body);
+      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        State thenState = state, elseState = state;
+        visit(branch.getThenRegion().front(), thenState);
+        if (!branch.getElseRegion().empty())
+          visit(branch.getElseRegion().front(), elseState);
+        state = std::move(thenState);
+        merge(state, elseState);
+      } else if (auto shared = dyn_cast<tilegpu::SharedAccessOpInterface>(op)) {
+        visit(shared, state);
+      }
+    }
+  }
+
+private:
+  void visit(tilegpu::SharedAccessOpInterface op, State &state) {
+    SmallVector<Pending> now;
+    for (const tilegpu::SharedAccess &access : op.getSharedAccesses()) {
+      Value view = access.operand->get();
+      tilegpu::AllocOp alloc = allocOf(view);
+      if (alloc && !isa<tilegpu::MBarriersType>(alloc.getType()))
+        now.push_back({alloc, view, access});
+    }
+    Need need = Need::None;
+    for (const Pending &second : now)
+      for (const Pending &first : state) {
+        if (first.alloc == second.alloc && asynchronous.contains(first.alloc))
+          continue;
+        Need one = needBetween(first, second);
+        if (one == Need::Warp && first.warpSynced)
+          one = Need::None;
+        need = std::max(need, one);
+      }
+    if (need != Need::None) {
+      OpBuilder b(op);
+      auto scope = need == Need::Cta ? tilegpu::SyncScope::Cta
+                                     : tilegpu::SyncScope::Warp;
+      tilegpu::SyncOp::create(b, op->getLoc(), scope);
+      apply(scope, state);
+    }
+    for (const Pending &pending : now) {
+      auto it = llvm::find(state, pending);
+      if (it == state.end())
+        state.push_back(pending);
+      else
+        it->warpSynced = false;
+    }
+  }
+
+  static void apply(tilegpu::SyncScope scope, State &state) {
+    if (scope == tilegpu::SyncScope::Cta)
+      state.clear();
+    for (Pending &pending : state)
+      pending.warpSynced = true;
+  }
+
+  /// Either may have happened.
+  static void merge(State &into, const State &other) {
+    for (const Pending &pending : other) {
+      auto it = llvm::find(into, pending);
+      if (it == into.end())
+        into.push_back(pending);
+      else
+        it->warpSynced &= pending.warpSynced;
+    }
+  }
+
+  llvm::DenseSet<Operation *> asynchronous;
+};
+
+struct InsertSyncsPass : impl::InsertSyncsBase<InsertSyncsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
+      WalkResult walk = kernel->walk([&](Operation *op) -> WalkResult {
+        if (auto alloc = dyn_cast<tilegpu::AllocOp>(op))
+          if (!alloc.getOffset())
+            return op->emitOpError("expected an offset; run "
+                                   "tilegpu-plan-shared first");
+        if (op->getNumRegions() &&
+            !isa<tile::KernelOp, scf::ForOp, scf::IfOp>(op))
+          return op->emitOpError("cannot order shared memory accesses in `")
+                 << op->getName() << "`";
+        return WalkResult::advance();
+      });
+      if (walk.wasInterrupted())
+        return signalPassFailure();
+      Inserter::State state;
+      Inserter(kernel).visit(kernel.getBody().front(), state);
+    }
+  }
+};
+
+} // namespace
+} // namespace mlatile

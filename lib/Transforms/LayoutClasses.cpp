@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlatile/Transforms/LayoutClasses.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/OpDefinition.h"
+#include <algorithm>
+#include <bit>
+
+using namespace mlir;
+
+namespace mlatile {
+
+DistributedLayout::Coords tensorShape(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return DistributedLayout::Coords(type.getShape().begin(),
+                                   type.getShape().end());
+}
+
+namespace {
+bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+/// The layout of `shape` over fewer warps, copied to the others.
+DistributedLayout::Result copyToWarps(const DistributedLayout &layout,
+                                      int numWarps) {
+  DistributedLayout::Bases warp = layout.warpBases();
+  while ((1 << warp.size()) < numWarps)
+    warp.emplace_back(layout.rank(), 0);
+  return DistributedLayout::create(layout.regBases(), layout.laneBases(),
+                                   std::move(warp), layout.reps());
+}
+
+int64_t powerOfTwoIn(int64_t n) { return n & -n; }
+} // namespace
+
+void *LayoutClasses::leader(Value value) const {
+  return classes.getLeaderValue(value.getAsOpaquePointer());
+}
+
+const DistributedLayout *LayoutClasses::find(Value value) const {
+  auto it = layouts.find(leader(value));
+  return it == layouts.end() ? nullptr : &it->second;
+}
+
+const DistributedLayout &LayoutClasses::layoutOf(Value value) const {
+  return *find(value);
+}
+
+bool LayoutClasses::assign(Value value,
+                           const DistributedLayout::Result &layout) {
+  return layout && layouts.emplace(leader(value), *layout).second;
+}
+
+void LayoutClasses::unite(ValueRange values) {
+  void *first = nullptr;
+  for (Value value : values) {
+    if (!value || !isTensor(value))
+      continue;
+    void *key = value.getAsOpaquePointer();
+    if (first)
+      classes.unionSets(first, key);
+    else
+      first = classes.insert(key).getData();
+  }
+}
+
+void LayoutClasses::collect(tile::KernelOp kernel) {
+  kernel->walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isTensor(result))
+        classes.insert(result.getAsOpaquePointer());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          if (isTensor(argument))
+            classes.insert(argument.getAsOpaquePointer());
+  });
+  kernel->walk([&](Operation *op) {
+    if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      unite({dot.getC(), dot.getResult()});
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [init, arg, yield, result] :
+           llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
+                     loop.getYieldedValues(), loop.getResults()))
+        unite({init, arg, yield, result});
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      for (auto [i, result] : llvm::enumerate(branch.getResults()))
+        unite({result, branch.thenYield().getOperand(i),
+               branch.elseYield().getOperand(i)});
+    } else if (OpTrait::hasElementwiseMappableTraits(op)) {
+      SmallVector<Value> values(op->getOperands());
+      llvm::append_range(values, op->getResults());
+      unite(values);
+    }
+  });
+}
+
+DistributedLayout::Result LayoutClasses::gatherLayout(Value ids, int numWarps,
+                                                      std::string *error) {
+  return DistributedLayout::rowsOverThreads(tensorShape(ids)[0], numWarps,
+                                            error);
+}
+
+DistributedLayout::Result
+LayoutClasses::dotLayout(tile::DotOp dot, int numWarps, std::string *error) {
+  auto shape = tensorShape(dot.getResult());
+  int64_t warpsM, warpsN;
+  if (auto asked = dot.getWarps()) {
+    warpsM = (*asked)[0];
+    warpsN = (*asked)[1];
+    if (warpsM * warpsN > numWarps) {
+      *error = llvm::formatv("expected at most {0} warps, got {1} x {2}",
+                             numWarps, warpsM, warpsN);
+      return std::nullopt;
+    }
+  } else {
+    // Along N first: a row of scores then needs few registers, and B, the
+    // larger operand, is read once.
+    warpsN = std::min<int64_t>(numWarps, powerOfTwoIn(shape[1]) / 8);
+    warpsN = std::max<int64_t>(warpsN, 1);
+    warpsM = std::min<int64_t>(numWarps / warpsN, powerOfTwoIn(shape[0]) / 16);
+    warpsM = std::max<int64_t>(warpsM, 1);
+  }
+  auto layout = DistributedLayout::mmaAccumulator(shape[0], shape[1], warpsM,
+                                                  warpsN, error);
+  if (!layout)
+    return std::nullopt;
+  return copyToWarps(*layout, numWarps);
+}
+
+LogicalResult LayoutClasses::anchor(tile::KernelOp kernel) {
+  WalkResult walk = kernel->walk([&](tile::DotOp dot) -> WalkResult {
+    std::string error;
+    auto layout = dotLayout(dot, numWarps, &error);
+    if (!layout)
+      return dot.emitOpError(error);
+    if (!assign(dot.getResult(), layout) && *find(dot.getResult()) != *layout)
+      return dot.emitOpError(
+          "expected dots that share an accumulator to arrange warps alike");
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  walk = kernel->walk([&](tile::GatherOp gather) -> WalkResult {
+    std::string error;
+    auto layout = gatherLayout(gather.getIds(), numWarps, &error);
+    if (!layout)
+      return gather.emitOpError(error);
+    assign(gather.getIds(), layout);
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+void LayoutClasses::propagate(tile::KernelOp kernel) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    auto derive = [&](Value from, Value to, auto &&map) {
+      if (const DistributedLayout *known = find(from))
+        if (!find(to))
+          changed |= assign(to, map(*known));
+    };
+    kernel->walk([&](Operation *op) {
+      if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+        int axis = reduce.getAxis();
+        derive(reduce.getOperand(), reduce.getResult(),
+               [&](const auto &l) { return l.slice(axis); });
+      } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+        int axis = broadcast.getAxis();
+        derive(broadcast.getResult(), broadcast.getOperand(),
+               [&](const auto &l) { return l.slice(axis); });
+      } else if (auto trans = dyn_cast<tile::TransposeOp>(op)) {
+        derive(trans.getOperand(), trans.getResult(),
+               tilegpu::transposedLayout);
+        derive(trans.getResult(), trans.getOperand(),
+               tilegpu::transposedLayout);
+      }
+    });
+  }
+}
+
+bool LayoutClasses::seedOne(tile::KernelOp kernel) {
+  // Memory operations speak first: their element size fixes the vector.
+  Value best;
+  auto consider = [&](Value value) {
+    if (isTensor(value) && !find(value) &&
+        (!best || tensorShape(value).size() > tensorShape(best).size()))
+      best = value;
+  };
+  kernel->walk([&](Operation *op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      consider(load.getResult());
+    else if (auto store = dyn_cast<tile::StoreOp>(op))
+      consider(store.getValue());
+  });
+  if (!best)
+    kernel->walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        consider(result);
+    });
+  if (!best)
+    return false;
+  auto type = cast<RankedTensorType>(best.getType());
+  int bytes = 4;
+  if (type.getElementType().isIntOrFloat())
+    bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+  return assign(best,
+                DistributedLayout::blocked(tensorShape(best), bytes, numWarps));
+}
+
+FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
+                                                int numWarps) {
+  LayoutClasses result(numWarps);
+  WalkResult isStatic = kernel->walk([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        if (!tensor.hasStaticShape() || tensor.getRank() == 0 ||
+            tensor.getRank() > 2 || tensor.getNumElements() == 0)
+          return op->emitOpError("expected a static tensor of one or two "
+                                 "dimensions, got ")
+                 << tensor;
+    return WalkResult::advance();
+  });
+  if (isStatic.wasInterrupted())
+    return failure();
+
+  result.collect(kernel);
+  if (failed(result.anchor(kernel)))
+    return failure();
+  do
+    result.propagate(kernel);
+  while (result.seedOne(kernel));
+
+  // seedOne stops early only where a default could not be made.
+  for (auto it = result.classes.begin(); it != result.classes.end(); ++it)
+    if ((*it)->isLeader() && !result.layouts.count((*it)->getData())) {
+      Value value = Value::getFromOpaquePointer((*it)->getData());
+      emitError(value.getLoc(), "no layout of ")
+          << value.getType() << " over " << numWarps << " warps";
+      return failure();
+    }
+  return result;
+}
+
+} // namespace mlatile

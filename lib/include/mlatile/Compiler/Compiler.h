@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One kernel of a kernel file, for one set of parameters and one target, from
+// MLIR text to PTX and cubin. compiler_c.h is the same for those who must not
+// see LLVM.
+#ifndef MLATILE_COMPILER_COMPILER_H
+#define MLATILE_COMPILER_COMPILER_H
+
+#include "mlatile/Pipelines/Ptxas.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mlatile {
+
+/// How far a kernel is taken, and the text that is kept.
+enum class Stage {
+  Tile,    ///< parameters bound
+  TileGPU, ///< laid out, staged, planned, synchronised
+  NVVM,    ///< LLVM and NVVM dialects
+  LLVM,    ///< LLVM IR
+  PTX,
+  Cubin,
+};
+
+/// Sub-class of the errors of `compile`.
+class CompilerError : public llvm::ErrorInfo<CompilerError> {
+public:
+  enum class Kind {
+    Request, ///< unknown file, kernel, parameter or target
+    Compile, ///< the kernel is wrong; the message is its diagnostics
+    Ptxas,   ///< no ptxas, too old, or it refused the PTX
+  };
+  static char ID;
+
+  CompilerError(Kind kind, std::string message)
+      : kind(kind), text(std::move(message)) {}
+  void log(llvm::raw_ostream &os) const override { os << text; }
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+  Kind getKind() const { return kind; }
+
+private:
+  Kind kind;
+  std::string text;
+};
+
+struct KernelRequest {
+  /// MLIR text or bytecode; with none, `kernelFile` names an embedded file.
+  std::optional<std::string> source;
+  std::string sourceName = "<source>"; ///< in diagnostics
+  std::string kernelFile;              ///< for example "decode"
+  /// Symbol of the kernel; may be left out where the file has one.
+  std::string kernel;
+  std::map<std::string, std::string> params;
+  std::string target = "sm_120a";
+  Stage stage = Stage::PTX;
+  std::string ptxas;   ///< path; empty: discovered
+  int ptxasLevel = 3;  ///< -O of ptxas
+  std::string dumpDir; ///< IR after every pass goes there; empty: nowhere
+};
+
+/// A parameter of the kernel as the host sees it (docs/Pipeline.md, section 4).
+struct KernelArg {
+  std::string name, kind; ///< kind: view, pool or scalar
+  int64_t rank = 0;
+  std::string element;
+};
+
+struct CompiledKernel {
+  std::string name, target, kernelFile;
+  std::map<std::string, std::string> params; ///< as bound, defaults included
+  unsigned threads = 0;                      ///< of a CTA; 0 if not stated
+  uint64_t sharedBytes = 0;                  ///< dynamic, of a CTA
+  std::vector<KernelArg> args;
+  /// Places in the arena: name, offset, bytes.
+  std::vector<std::tuple<std::string, int64_t, int64_t>> buffers;
+  std::vector<std::pair<std::string, double>> seconds; ///< by stage, in order
+
+  std::string mlir;    ///< text after specialisation
+  std::string tilegpu; ///< text at the second level, where it was gone through
+  std::string nvvm;    ///< text; only where Stage::NVVM was asked for
+  std::string bitcode; ///< LLVM bitcode: what NVPTX and the executor take
+  std::string llvmIR;  ///< the same as text; only for Stage::LLVM
+  std::string ptx;
+  std::string cubin;
+  std::optional<PtxasTool> ptxas;
+  PtxasReport report; ///< meaningful with `ptxas`
+
+  /// The "meta_json" of compiler_c.h.
+  llvm::json::Object meta() const;
+};
+
+/// Compiles. Needs no set-up; any number of threads at a time. Every error is a
+/// CompilerError; its text has every diagnostic as "file:line:col: error: ...".
+llvm::Expected<CompiledKernel> compile(const KernelRequest &request);
+
+} // namespace mlatile
+#endif

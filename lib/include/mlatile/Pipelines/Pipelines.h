@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The named pipelines (docs/Pipeline.md, section 3).
+#ifndef MLATILE_PIPELINES_PIPELINES_H
+#define MLATILE_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include <map>
+#include <memory>
+#include <string>
+
+namespace mlatile {
+
+/// Options of the named pipelines, as in
+/// --mlatile-tile-to-ptx="target=sm_90a kernel=decode params=BH=16,FMT=dsv4".
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("GPU target, as ptxas spells it"),
+                             llvm::cl::init("sm_120a")};
+  Option<std::string> kernel{
+      *this, "kernel",
+      llvm::cl::desc("the kernel to keep; empty: the only one")};
+  Option<std::string> params{*this, "params",
+                             llvm::cl::desc("name=value, comma-separated")};
+};
+
+/// The text of `PipelineOptions::params` and of tile-specialise.
+std::string joinParams(const std::map<std::string, std::string> &params);
+
+/// `select-kernel`: erases all kernels of the module but one, so that the
+/// parameters of one do not have to fit the others. An error lists the kernels
+/// where there is no such one, or where `kernel` is empty and there are
+/// several.
+std::unique_ptr<mlir::Pass> createSelectKernel(std::string kernel = "");
+
+/// `attach-ptx`: sets the attribute `tilegpu.ptx` of the module, a string, to
+/// the PTX of its LLVM-dialect functions, which stay.
+std::unique_ptr<mlir::Pass> createAttachPTX(std::string target = "sm_120a");
+
+/// Keeps the one kernel.
+void buildSelection(mlir::OpPassManager &pm, const PipelineOptions &options);
+/// Binds the kernel's parameters.
+void buildSpecialise(mlir::OpPassManager &pm, const PipelineOptions &options);
+/// Layouts, staging and gather pipeline, of specialised kernels.
+void buildStaging(mlir::OpPassManager &pm, const PipelineOptions &options);
+/// Shared-memory plan and barriers.
+void buildPlacement(mlir::OpPassManager &pm, const PipelineOptions &options);
+/// The full conversion to the LLVM and NVVM dialects.
+void buildConversion(mlir::OpPassManager &pm, const PipelineOptions &options);
+
+/// Registers the two passes above and the pipelines mlatile-tile-to-tilegpu,
+/// mlatile-tilegpu-to-nvvm, mlatile-tile-to-nvvm and mlatile-tile-to-ptx.
+void registerPipelines();
+
+} // namespace mlatile
+#endif

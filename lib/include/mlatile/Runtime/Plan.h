@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Planning: which kernels, which parameters, how many splits, how much scratch,
+// and why. Pure and host-only.
+#ifndef MLATILE_RUNTIME_PLAN_H
+#define MLATILE_RUNTIME_PLAN_H
+
+#include "mlatile/Runtime/KernelSpec.h"
+#include "mlatile/Runtime/Problem.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlatile {
+
+/// One launch of a plan; launches run in order on one stream.
+struct LaunchStep {
+  KernelSpec kernel;
+  uint32_t grid = 0; ///< CTAs, all on grid x
+  std::string why;   ///< one line for people
+};
+
+/// Where the partial results of the splits stand in the workspace, bytes.
+struct PartialLayout {
+  int64_t outputs = 0; ///< f32 [splits, rows, heads, d_v]
+  int64_t maxima = 0;  ///< f32 [splits, rows, heads]
+  int64_t sums = 0;    ///< f32 [splits, rows, heads]
+  int64_t end = 0;
+};
+
+struct Plan {
+  Problem problem; ///< as given, target filled in
+  std::string kernel;
+  std::string compute;
+  std::string target;
+  int64_t numSMs = 0;
+  int64_t numSplits = 1;
+  int64_t workspaceBytes = 0; ///< exact; 256-aligned base
+  int64_t counterBytes = 0;   ///< leading bytes that must be zero at first use
+  PartialLayout partials;     ///< empty unless numSplits > 1
+  std::vector<LaunchStep> launches; ///< empty where there are no rows
+  std::vector<std::string> reasons; ///< decisions, one line each
+
+  /// The whole plan for people, several lines.
+  std::string explain() const;
+};
+
+/// Answer of `supported`.
+struct Support {
+  bool ok = false;
+  std::string reason; ///< empty where ok; else the text of the error
+};
+
+/// The plan of a problem, memoised. Throws ArgumentError or UnsupportedError;
+/// the latter lists why each kernel declined.
+std::shared_ptr<const Plan> plan(const Problem &problem);
+
+/// Whether plan() would succeed, and its text if not. Does not throw.
+Support supported(const Problem &problem) noexcept;
+
+} // namespace mlatile
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which values of a kernel must share a layout, and which layout each gets.
+#ifndef MLATILE_TRANSFORMS_LAYOUTCLASSES_H
+#define MLATILE_TRANSFORMS_LAYOUTCLASSES_H
+
+#include "mlatile/Analysis/DistributedLayout.h"
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include <map>
+
+namespace mlatile {
+
+/// The layouts of one kernel's tensor values. Elementwise operations, loops,
+/// branches and accumulators put values into one class; a class has one layout.
+class LayoutClasses {
+public:
+  /// Builds the classes and solves for their layouts. Fails with an error on
+  /// the operation whose wishes cannot be met.
+  static mlir::FailureOr<LayoutClasses> compute(tile::KernelOp kernel,
+                                                int numWarps);
+
+  /// The layout of a value of the kernel.
+  const DistributedLayout &layoutOf(mlir::Value value) const;
+
+  /// The layout in which `tile.gather` takes its slot ids.
+  static DistributedLayout::Result gatherLayout(mlir::Value ids, int numWarps,
+                                                std::string *error);
+  /// The accumulator layout of a dot.
+  static DistributedLayout::Result dotLayout(tile::DotOp dot, int numWarps,
+                                             std::string *error);
+
+private:
+  explicit LayoutClasses(int numWarps) : numWarps(numWarps) {}
+
+  void unite(mlir::ValueRange values);
+  void collect(tile::KernelOp kernel);
+  mlir::LogicalResult anchor(tile::KernelOp kernel);
+  /// Follows reduce, broadcast and transpose from classes with a layout to
+  /// those without, until nothing changes.
+  void propagate(tile::KernelOp kernel);
+  /// Gives the first class of the highest rank without a layout the default.
+  bool seedOne(tile::KernelOp kernel);
+
+  const DistributedLayout *find(mlir::Value value) const;
+  bool assign(mlir::Value value, const DistributedLayout::Result &layout);
+  void *leader(mlir::Value value) const;
+
+  int numWarps;
+  llvm::EquivalenceClasses<void *> classes;
+  std::map<void *, DistributedLayout> layouts;
+};
+
+/// Sizes of a ranked tensor as the layout algebra takes them.
+DistributedLayout::Coords tensorShape(mlir::Value value);
+
+} // namespace mlatile
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MLATILE_TRANSFORMS_PASSES_TD
+#define MLATILE_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AssignLayouts : Pass<"tile-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "give every tensor value of a specialised kernel a layout";
+  let description = [{
+    Values that an elementwise operation, a select, or a loop ties together form
+    a class and share one layout. A class that holds the accumulator of a
+    `tile.dot` takes that dot's accumulator layout; a class reached from a laid
+    out one by `tile.reduce`, `tile.broadcast` or `tile.transpose` takes the
+    derived layout; the slot ids of a `tile.gather` take the layout in which
+    neighbouring threads share a row; all others are spread in 16-byte pieces.
+    Where two classes meet with different layouts a `tilegpu.convert_layout` is
+    inserted. Operands of dots are left to `tile-to-tilegpu`.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k, %zero : (tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>) -> tensor<16x32xf32>
+    %m = tile.reduce maximumf %s along 1 : tensor<16x32xf32> -> tensor<16xf32>
+    ```
+    After (`#acc` is the accumulator layout of four warps along N):
+    ```mlir
+    %s = tile.dot %q, %k, %zero : (...) -> tensor<16x32xf32, #acc>
+    %m = tile.reduce maximumf %s along 1 : tensor<16x32xf32, #acc> -> tensor<16xf32, #slice>
+    ```
+    Precondition: kernels are specialised (static shapes). Postcondition: every
+    tensor value inside a kernel carries `#tilegpu.layout`.
+  }];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect"];
+}
+
+def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
+  let summary = "place dot operands, gathered rows and cross-warp values in shared memory";
+  let description = [{
+    `tile.dot` becomes `tilegpu.dot` on shared buffers; a register operand is
+    stored to a buffer first, a `tile.dequant` of quantised rows converts once
+    into a 16-bit buffer, an unquantised field is read where the gather put it,
+    and a `tile.transpose` turns into a transposed operand. `tile.reduce` becomes
+    a warp reduction and, where warps share the dimension, an exchange through a
+    scratch buffer. A `tilegpu.convert_layout` that moves elements between
+    threads becomes a store and a load. Loops marked with `#tile.pipeline` and
+    gathers are left to `tilegpu-pipeline-gathers`.
+    Precondition: `tile-assign-layouts`. Postcondition: no `tile.dot`,
+    `tile.reduce`; `tile.dequant` only of gathered rows whose buffers the
+    pipeline pass supplies.
+  }];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
+  let summary = "issue gathers ahead of their use through a ring of stages";
+  let description = [{
+    A gather inside a loop marked `{tile.pipeline = #tile.pipeline<stages = N>}`
+    writes stage `i mod N` of a ring. Its copies are issued `N - 1` iterations
+    before they are waited for, its slot ids are loaded one iteration earlier
+    still. `full` mbarriers count landed copies, `empty` ones the threads that
+    have read a stage; no barrier of the whole CTA is involved. A gather outside
+    such a loop is issued and waited for in place.
+
+    Before:
+    ```mlir
+    scf.for %n = %b to %e step %c32 {
+      %ids = tile.load %indices[%t, %n] ...
+      %rows, %ok = tile.gather %pool[%ids] ...
+    } {tile.pipeline = #tile.pipeline<stages = 2>}
+    ```
+    After:
+    ```mlir
+    scf.if (first in range) { tilegpu.gather_async ... stage 0 }
+    %ids1 = tile.load ... second tile
+    scf.for ... iter_args(%ids = %ids1, %stage, %phase) {
+      scf.if (next in range) { tilegpu.mbarrier_wait %empty ; tilegpu.gather_async %pool[%ids] ... next stage }
+      %ids2 = tile.load ... tile after the next
+      tilegpu.mbarrier_wait %full[%stage], %phase
+      ...
+      tilegpu.mbarrier_arrive %empty[%stage]
+    }
+    ```
+    The slot ids may depend on the loop only through its induction variable;
+    else the operation is an error.
+  }];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def PlanShared : Pass<"tilegpu-plan-shared", "::mlir::ModuleOp"> {
+  let summary = "give every shared buffer its place in the arena";
+  let description = [{
+    Buffers whose live ranges (in program order; a buffer used in a loop it does
+    not belong to lives through the whole loop) do not overlap may share bytes.
+    Sets `offset` on `tilegpu.alloc` and `tilegpu.shared_bytes` on the kernel. An
+    arena over the target's limit is an error that lists the buffers.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_120a\"", "target whose limit holds">
+  ];
+}
+
+def InsertSyncs : Pass<"tilegpu-insert-syncs", "::mlir::ModuleOp"> {
+  let summary = "separate conflicting accesses to shared memory by barriers";
+  let description = [{
+    Walks each kernel in program order, loop bodies twice, and keeps the accesses
+    to shared memory since the last barrier. Before an access that conflicts with
+    one of them (same bytes, at least one a write) it inserts `tilegpu.sync`: of
+    the warp where every element is touched by one warp only on both sides, of
+    the CTA otherwise. Asynchronous copies are guarded by mbarriers and take no
+    part.
+    Precondition: `tilegpu-plan-shared` (buffers that share bytes conflict).
+  }];
+}
+
+#endif

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sparse-MLA attention from kernels that are generated for the problem.
+
+`sparse_mla` runs one call; `plan`, `supported` and `compile` show what it would
+do. `load` takes a kernel file of one's own. See docs/HostApi.md.
+"""
+
+import pkgutil
+
+# In the build tree the extension stands in build/python/mlatile, the sources
+# in python/mlatile.
+__path__ = pkgutil.extend_path(__path__, __name__)
+
+from ._mlatile import ArgumentError, CompileError, Error, LaunchError, UnsupportedError  # noqa: E402
+from ._mlatile import KernelSource, Plan, Support, formats, targets  # noqa: E402
+from .kernels import Kernel, compile, load  # noqa: E402
+from .operation import sparse_mla  # noqa: E402
+from .planning import plan, supported  # noqa: E402
+
+__all__ = [
+    "ArgumentError", "CompileError", "Error", "Kernel", "KernelSource", "LaunchError", "Plan", "Support",
+    "UnsupportedError", "compile", "formats", "load", "plan", "sparse_mla", "supported", "targets",
+]

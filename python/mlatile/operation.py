@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`sparse_mla`: checks and plans in C++, arrays of the caller's library."""
+
+import operator
+import sys
+
+from . import _mlatile
+from .arguments import (
+    boolean, integer, kernel_and_source, optional_integer, optional_text, real, text, wrong,
+)
+
+
+class ExecutorOptions:
+    """How the executor runs the calls of this process; `mlatile.testing.executor` sets it."""
+
+    seed = 0
+    checked = False
+    stats = None  # a list: one JSON text a call
+
+
+executor_options = ExecutorOptions()
+
+
+def sparse_mla(
+    q, kv_cache, indices, *, kv_format, page_size, sm_scale, topk_length=None, extra_kv_cache=None,
+    extra_indices=None, extra_topk_length=None, extra_page_size=None, extra_kv_format=None, attn_sink=None,
+    out=None, lse=None, return_lse=False, lse_base="2", kernel="auto", compute="auto", num_splits=None,
+    page_stride=None, extra_page_stride=None, row_stride=None, workspace=None, stream=None, device=None,
+):
+    """Attention of every query row over its candidates in a paged latent cache.
+
+    q: bfloat16 [T, H, d_qk] or [B, S, H, d_qk]; all per-row arrays have the same
+        row axes, called T below. Any strides; last dimensions contiguous.
+    kv_cache: uint8 [pages, page_bytes], or a 3-D or 4-D view of the pages.
+    indices: int32 [T, W] or [T, 1, W]: slots (page * page_size + offset);
+        negative or past the pool: skipped.
+    topk_length: int32 [T]: candidates that count. attn_sink: float32 [H].
+    out: bfloat16 [T, H, d_v]. lse: float32 [T, H], base 2 or e (`lse_base`).
+    kernel: a name, or a kernel file from `mlatile.load`.
+    num_splits: any number >= 1; None: planned. Strides in bytes.
+    workspace: uint8, `plan.workspace_bytes` at a multiple of 256 bytes.
+    stream: an integer or an object with `.cuda_stream`.
+    device: "sim" or "cuda"; None: where the arrays are.
+
+    Gives out, or (out, lse) with return_lse. Raises ArgumentError,
+    UnsupportedError, CompileError or LaunchError, all before anything is written
+    but the last.
+    """
+    kernel, source = kernel_and_source(kernel)
+    return_lse = boolean("return_lse", return_lse)
+    call = _mlatile.prepare(
+        dict(
+            q=_bytes_of_float8(q), kv_cache=_bytes_of_float8(kv_cache), indices=indices,
+            kv_format=text("kv_format", kv_format), page_size=integer("page_size", page_size),
+            sm_scale=real("sm_scale", sm_scale), topk_length=topk_length,
+            extra_kv_cache=_bytes_of_float8(extra_kv_cache), extra_indices=extra_indices,
+            extra_topk_length=extra_topk_length,
+            extra_page_size=optional_integer("extra_page_size", extra_page_size),
+            extra_kv_format=optional_text("extra_kv_format", extra_kv_format), attn_sink=attn_sink, out=out,
+            lse=lse, return_lse=return_lse, lse_base=text("lse_base", lse_base), kernel=kernel, source=source,
+            compute=text("compute", compute), num_splits=optional_integer("num_splits", num_splits),
+            page_stride=optional_integer("page_stride", page_stride),
+            extra_page_stride=optional_integer("extra_page_stride", extra_page_stride),
+            row_stride=optional_integer("row_stride", row_stride), workspace=workspace,
+            has_stream=stream is not None, device=optional_text("device", device),
+        )
+    )
+    if call.needs_out:
+        out = _empty_like(q, call.out_shape, None)
+        call.set_out(out)
+    if call.needs_lse:
+        lse = _empty_like(q, call.lse_shape, "float32")
+        call.set_lse(lse)
+    options = executor_options
+    stats = call.launch(_stream_handle(stream), options.seed, options.checked, options.stats is not None)
+    if stats is not None:
+        options.stats.append(stats)
+    return (out, lse) if return_lse else out
+
+
+def _bytes_of_float8(array):
+    """Float8 tensors of torch as bytes: not every torch shares them by DLPack."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor) and "float8" in str(array.dtype):
+        return array.view(torch.uint8)
+    return array
+
+
+def _empty_like(q, shape, dtype):
+    """An array of q's library on q's device; dtype None: q's."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(q, torch.Tensor):
+        return torch.empty(tuple(shape), dtype=getattr(torch, dtype) if dtype else q.dtype, device=q.device)
+    import numpy
+
+    if isinstance(q, numpy.ndarray):
+        return numpy.empty(shape, dtype=dtype or q.dtype)
+    name = "lse" if dtype else "out"
+    raise wrong(name, f"expected an array, since {type(q).__name__} is of a library that cannot be allocated from here")
+
+
+def _stream_handle(stream):
+    if stream is None:
+        return 0
+    handle = getattr(stream, "cuda_stream", stream)
+    try:
+        handle = operator.index(handle)
+    except TypeError:
+        raise wrong("stream", f"expected an integer or an object with .cuda_stream, got {stream!r}") from None
+    if not 0 <= handle < 2**64:
+        raise wrong("stream", f"expected a stream handle, got {handle}")
+    return handle
