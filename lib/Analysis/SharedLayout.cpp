@@ -13,8 +13,8 @@ constexpr int kBanks = 32;
 constexpr int kBankBytes = 4;
 constexpr int kMatrixRows = 8; // of an ldmatrix phase
 constexpr int kLanes = 32;
-constexpr int64_t kMaxSide = int64_t(1)
-                             << 24; // keeps every offset far from 2^63
+// Keeps every offset far from 2^63.
+constexpr int64_t kMaxSide = int64_t(1) << 24;
 } // namespace
 
 SharedLayout::Result SharedLayout::create(int64_t rows, int64_t cols,

@@ -21,15 +21,18 @@ void buildSelection(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 void buildSpecialise(OpPassManager &pm, const PipelineOptions &options) {
-  pm.addPass(createTileSpecialise({.params = options.params}));
+  // Steps that kernels share are functions over the same parameter names.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createTileSpecialise(
+      {.params = options.params, .kernel = options.kernel}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
 void buildStaging(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createAssignLayouts());
-  pm.addPass(createTileToTileGPU());
   pm.addPass(createPipelineGathers());
+  pm.addPass(createTileToTileGPU());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

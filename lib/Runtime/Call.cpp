@@ -79,17 +79,16 @@ Tensor checkIndices(const char *argument, const Tensor &given,
                   indices.shape.begin())) {
     std::string rows = shapeText(call.rowShape);
     rows.pop_back();
-    throw ArgumentError(argument,
-                        "expected shape " + rows + ", W]" +
-                            (flat ? " or " + rows + ", 1, W]" : "") +
-                            " (the rows of q), got " + shapeText(given.shape));
+    throw ArgumentError(argument, "expected shape " + rows + ", W]" +
+                                      (flat ? " or " + rows + ", 1, W]" : "") +
+                                      " (the rows of q), got " +
+                                      shapeText(given.shape));
   }
   if (indices.shape.back() < 1 || indices.shape.back() > kMaxCount)
-    throw ArgumentError(argument, "expected a width of 1 to " +
-                                      std::to_string(kMaxCount) + ", got " +
-                                      std::to_string(indices.shape.back()) +
-                                      " (shape " + shapeText(given.shape) +
-                                      ")");
+    throw ArgumentError(
+        argument, "expected a width of 1 to " + std::to_string(kMaxCount) +
+                      ", got " + std::to_string(indices.shape.back()) +
+                      " (shape " + shapeText(given.shape) + ")");
   checkLastContiguous(argument, indices);
   checkAligned(argument, indices, 4);
   return indices;
@@ -103,8 +102,8 @@ void checkLengths(const char *argument, const Tensor &lengths,
 }
 
 /// The second cache: complete or absent, well formed either way.
-void checkExtra(const Arguments &a, const CacheFormat &format,
-                const Call &call, Problem &problem) {
+void checkExtra(const Arguments &a, const CacheFormat &format, const Call &call,
+                Problem &problem) {
   auto without = [](const char *argument, bool given) {
     if (given)
       throw ArgumentError(argument,

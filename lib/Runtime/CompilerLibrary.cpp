@@ -23,7 +23,8 @@ std::vector<std::string> candidates() {
   if (dladdr(reinterpret_cast<void *>(&compilerLibrary), &self) &&
       self.dli_fname) {
     std::error_code ignored;
-    fs::path folder = fs::weakly_canonical(self.dli_fname, ignored).parent_path();
+    fs::path folder =
+        fs::weakly_canonical(self.dli_fname, ignored).parent_path();
     for (const char *place : {"", "../lib", "Compiler"}) {
       fs::path file = folder / place / kFile;
       if (fs::exists(file, ignored))
@@ -46,8 +47,8 @@ const CompilerLibrary *open() {
     auto library = std::make_unique<CompilerLibrary>();
     std::string missing;
 #define X(function)                                                            \
-  library->function = reinterpret_cast<decltype(library->function)>(           \
-      dlsym(handle, #function));                                               \
+  library->function =                                                          \
+      reinterpret_cast<decltype(library->function)>(dlsym(handle, #function)); \
   if (!library->function)                                                      \
     missing += " " #function;
     MLATILE_COMPILER_FUNCTIONS(X)

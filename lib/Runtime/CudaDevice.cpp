@@ -20,8 +20,8 @@ std::string queryDevice(int ordinal, DeviceInfo &info) {
   int count = 0;
   d->cuDeviceGetCount(&count);
   if (ordinal < 0 || ordinal >= count)
-    return "expected a device of 0 to " + std::to_string(count - 1) +
-           ", got " + std::to_string(ordinal);
+    return "expected a device of 0 to " + std::to_string(count - 1) + ", got " +
+           std::to_string(ordinal);
   CUdevice device = 0;
   char name[256] = "";
   int sms = 0, major = 0, minor = 0;
@@ -91,10 +91,10 @@ void DeviceBuffer::upload(const void *host, size_t count, size_t offset) {
   if (count == 0)
     return;
   ContextScope scope(ordinal);
-  driver().check(driver().cuMemcpyHtoD_v2(
-                     reinterpret_cast<CUdeviceptr>(pointer) + offset, host,
-                     count),
-                 "cuMemcpyHtoD");
+  driver().check(
+      driver().cuMemcpyHtoD_v2(reinterpret_cast<CUdeviceptr>(pointer) + offset,
+                               host, count),
+      "cuMemcpyHtoD");
 }
 
 void DeviceBuffer::download(void *host, size_t count, size_t offset) const {
@@ -103,10 +103,10 @@ void DeviceBuffer::download(void *host, size_t count, size_t offset) const {
   if (count == 0)
     return;
   ContextScope scope(ordinal);
-  driver().check(driver().cuMemcpyDtoH_v2(
-                     host, reinterpret_cast<CUdeviceptr>(pointer) + offset,
-                     count),
-                 "cuMemcpyDtoH");
+  driver().check(
+      driver().cuMemcpyDtoH_v2(
+          host, reinterpret_cast<CUdeviceptr>(pointer) + offset, count),
+      "cuMemcpyDtoH");
 }
 
 void synchronizeDevice(int ordinal) {

@@ -45,10 +45,9 @@ void launchOnCuda(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,
   const Driver &d = driver();
   ContextScope scope(ordinal);
   d.check(d.cuLaunchKernel(functionOf(kernel, ordinal), grid, 1, 1,
-                           kernel->meta.threads, 1, 1,
-                           kernel->meta.sharedBytes,
-                           static_cast<CUstream>(stream),
-                           arguments.pointers(), nullptr),
+                           kernel->meta.threads, 1, 1, kernel->meta.sharedBytes,
+                           static_cast<CUstream>(stream), arguments.pointers(),
+                           nullptr),
           "kernel " + kernel->spec.name() + ": cuLaunchKernel");
 }
 

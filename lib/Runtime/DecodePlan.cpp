@@ -102,31 +102,27 @@ void buildDecode(const Problem &problem, Plan &plan) {
   int64_t ctas = rows * headTiles;
   int64_t columns = ceilDiv(format.dimV(), kMergeColumns);
   if (ctas > kMaxGridX)
-    throw ArgumentError("num_tokens",
-                        "expected at most " +
-                            std::to_string(kMaxGridX / headTiles) +
-                            " rows of " + std::to_string(problem.numHeads) +
-                            " heads (CTAs on grid x), got " +
-                            std::to_string(rows));
+    throw ArgumentError(
+        "num_tokens",
+        "expected at most " + std::to_string(kMaxGridX / headTiles) +
+            " rows of " + std::to_string(problem.numHeads) +
+            " heads (CTAs on grid x), got " + std::to_string(rows));
   std::string work = std::to_string(ctas) + " CTAs (" + std::to_string(rows) +
-                     " rows x " + std::to_string(headTiles) +
-                     " head tiles), " + std::to_string(tiles) +
-                     " candidate tiles of " + std::to_string(kCandidateTile);
+                     " rows x " + std::to_string(headTiles) + " head tiles), " +
+                     std::to_string(tiles) + " candidate tiles of " +
+                     std::to_string(kCandidateTile);
   if (problem.numSplits) {
     plan.numSplits = *problem.numSplits;
-    int64_t most = plan.numSplits > 1
-                       ? kMaxGridX / ctas
-                       : kMaxGridX;
-    if (plan.numSplits > most || (plan.numSplits > 1 &&
-                                  ctas * columns > kMaxGridX))
-      throw ArgumentError("num_splits",
-                          "expected at most " +
-                              std::to_string(ctas * columns > kMaxGridX
-                                                 ? int64_t{1}
-                                                 : most) +
-                              " for " + std::to_string(ctas) +
-                              " CTAs a split (CTAs on grid x), got " +
-                              std::to_string(plan.numSplits));
+    int64_t most = plan.numSplits > 1 ? kMaxGridX / ctas : kMaxGridX;
+    if (plan.numSplits > most ||
+        (plan.numSplits > 1 && ctas * columns > kMaxGridX))
+      throw ArgumentError(
+          "num_splits",
+          "expected at most " +
+              std::to_string(ctas * columns > kMaxGridX ? int64_t{1} : most) +
+              " for " + std::to_string(ctas) +
+              " CTAs a split (CTAs on grid x), got " +
+              std::to_string(plan.numSplits));
     plan.reasons.push_back("num_splits: " + std::to_string(plan.numSplits) +
                            ", as asked for; " + work);
   } else {
@@ -148,8 +144,7 @@ void buildDecode(const Problem &problem, Plan &plan) {
 
   LaunchStep decode{decodeSpec(problem, plan, split),
                     static_cast<uint32_t>(ctas * plan.numSplits),
-                    split ? "rows x head tiles x splits"
-                          : "rows x head tiles"};
+                    split ? "rows x head tiles x splits" : "rows x head tiles"};
   addSourceParams(decode.kernel);
   plan.launches.push_back(std::move(decode));
   if (split)

@@ -14,8 +14,8 @@ namespace {
 /// process LLVM may be gone before us.
 mlatile_sim_program *programOf(const std::shared_ptr<const Kernel> &kernel) {
   static auto *mutex = new std::mutex;
-  static auto *programs = new std::map<std::shared_ptr<const Kernel>,
-                                       mlatile_sim_program *>;
+  static auto *programs =
+      new std::map<std::shared_ptr<const Kernel>, mlatile_sim_program *>;
   std::lock_guard lock(*mutex);
   mlatile_sim_program *&program = (*programs)[kernel];
   if (program)

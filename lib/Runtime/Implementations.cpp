@@ -3,9 +3,7 @@
 
 namespace mlatile {
 namespace {
-std::optional<std::string> notBuilt(const Problem &) {
-  return "not built yet";
-}
+std::optional<std::string> notBuilt(const Problem &) { return "not built yet"; }
 
 constexpr Implementation kImplementations[] = {
     {"decode", declineDecode, buildDecode},

@@ -63,7 +63,8 @@ std::shared_ptr<const Kernel> compileKernel(const KernelSpec &spec,
       throw AssemblerError(text);
     throw CompileError(text);
   }
-  std::unique_ptr<mlatile_compiled, decltype(library.mlatile_compiler_free_compiled)>
+  std::unique_ptr<mlatile_compiled,
+                  decltype(library.mlatile_compiler_free_compiled)>
       compiled(raw, library.mlatile_compiler_free_compiled);
 
   auto kernel = std::make_shared<Kernel>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The meta of a kernel (compiler_c.h lists its keys), and the report made of it.
+// The meta of a kernel (compiler_c.h lists its keys), and the report made of
+// it.
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/Kernel.h"
 

@@ -49,12 +49,12 @@ void launch(const Call &call, const LaunchOptions &options) {
   // All kernels before the first launch, so that a failure leaves no trace.
   std::vector<std::shared_ptr<const Kernel>> kernels;
   for (const LaunchStep &step : plan.launches)
-    kernels.push_back(
-        getKernel(step.kernel, call.place.cuda ? Need::Device : Need::Executor));
+    kernels.push_back(getKernel(step.kernel, call.place.cuda ? Need::Device
+                                                             : Need::Executor));
 
   OwnScratch scratch(call);
-  char *base = static_cast<char *>(call.workspace ? call.workspace
-                                                  : scratch.data());
+  char *base =
+      static_cast<char *>(call.workspace ? call.workspace : scratch.data());
   ArgumentTable table =
       argumentTable(call, base ? base + plan.counterBytes : nullptr);
   std::string stats;

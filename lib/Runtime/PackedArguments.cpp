@@ -42,10 +42,10 @@ ArgumentTable argumentTable(const Call &call, void *partials) {
       {"lse", orAbsent(call.lse, "f32", 3)},
       {"part_o", partialView(partials, plan.partials.outputs,
                              {splits, rows, heads, call.dimV})},
-      {"part_m", partialView(partials, plan.partials.maxima,
-                             {splits, rows, heads})},
-      {"part_l", partialView(partials, plan.partials.sums,
-                             {splits, rows, heads})},
+      {"part_m",
+       partialView(partials, plan.partials.maxima, {splits, rows, heads})},
+      {"part_l",
+       partialView(partials, plan.partials.sums, {splits, rows, heads})},
       {"sm_scale", static_cast<double>(call.smScale)},
       {"num_splits", splits},
   };
@@ -61,9 +61,10 @@ PackedArguments::PackedArguments(const KernelMeta &kernel,
     const ArgumentValue &value = found->second;
     const View *view = std::get_if<View>(&value);
     const Pool *pool = std::get_if<Pool>(&value);
-    bool kindAgrees = argument.kind == KernelArgument::Kind::View   ? !!view
-                      : argument.kind == KernelArgument::Kind::Pool ? !!pool
-                                                  : !view && !pool;
+    bool kindAgrees = argument.kind == KernelArgument::Kind::View ? !!view
+                      : argument.kind == KernelArgument::Kind::Pool
+                          ? !!pool
+                          : !view && !pool;
     if (!kindAgrees)
       throw LaunchError("kernel `" + kernel.entry + "`: `" + argument.name +
                         "` is of another kind than what is passed for it");
@@ -108,9 +109,8 @@ void PackedArguments::addScalar(const KernelArgument &argument,
   const double *real = std::get_if<double>(&value);
   if (real && argument.element == "f32")
     slots.push_back(std::bit_cast<uint32_t>(static_cast<float>(*real)));
-  else if (integer &&
-           (argument.element == "index" || argument.element == "i64" ||
-            argument.element == "i32"))
+  else if (integer && (argument.element == "index" ||
+                       argument.element == "i64" || argument.element == "i32"))
     slots.push_back(static_cast<uint64_t>(*integer));
   else
     throw LaunchError("`" + argument.name + "`: the kernel expects " +

@@ -105,8 +105,8 @@ std::string Plan::explain() const {
        << " heads, " << problem.width << " candidates of `" << problem.kvFormat
        << "`, pages of " << problem.pageSize << "\n";
   text << "  kernel " << kernel << ", compute " << compute << ", target "
-       << target << ", " << numSplits
-       << (numSplits == 1 ? " split" : " splits") << "\n";
+       << target << ", " << numSplits << (numSplits == 1 ? " split" : " splits")
+       << "\n";
   text << "  workspace " << grouped(workspaceBytes) << " bytes, counters "
        << grouped(counterBytes) << " bytes\n";
   if (launches.empty())

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Paged pools: [pages, page_bytes], [pages, page_size, record], and the 4-D
-// views NHD [pages, page_size, 1, record] and HND [pages, 1, page_size, record].
-// Page size and format are given, so a singleton axis is never guessed.
+// views NHD [pages, page_size, 1, record] and HND [pages, 1, page_size,
+// record]. Page size and format are given, so a singleton axis is never
+// guessed.
 #include "TensorChecks.h"
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
@@ -23,29 +24,27 @@ size_t tokenAxis(const std::string &argument, const Tensor &tensor,
       return 2;
   }
   std::string p = std::to_string(pageSize);
-  throw ArgumentError(argument,
-                      "expected [pages, page_bytes], [pages, " + p +
-                          ", record], [pages, " + p +
-                          ", 1, record] or [pages, 1, " + p +
-                          ", record] for page size " + p + ", got " +
-                          shapeText(tensor.shape));
+  throw ArgumentError(argument, "expected [pages, page_bytes], [pages, " + p +
+                                    ", record], [pages, " + p +
+                                    ", 1, record] or [pages, 1, " + p +
+                                    ", record] for page size " + p + ", got " +
+                                    shapeText(tensor.shape));
 }
 
 void checkRecord(const std::string &argument, const Tensor &tensor,
                  const CacheFormat &format) {
   int64_t record = tensor.shape.back();
   bool footer = format.place == ScalePlace::Footer;
-  bool fits = footer ? record == format.tokenBytes()
-                     : record >= format.usedRow();
+  bool fits =
+      footer ? record == format.tokenBytes() : record >= format.usedRow();
   if (!fits)
-    throw ArgumentError(argument,
-                        std::string("expected records of ") +
-                            (footer ? "" : "at least ") +
-                            std::to_string(footer ? format.tokenBytes()
-                                                  : format.usedRow()) +
-                            " bytes for `" + std::string(format.name) +
-                            "`, got " + std::to_string(record) + " (shape " +
-                            shapeText(tensor.shape) + ")");
+    throw ArgumentError(
+        argument,
+        std::string("expected records of ") + (footer ? "" : "at least ") +
+            std::to_string(footer ? format.tokenBytes() : format.usedRow()) +
+            " bytes for `" + std::string(format.name) + "`, got " +
+            std::to_string(record) + " (shape " + shapeText(tensor.shape) +
+            ")");
 }
 } // namespace
 
@@ -77,21 +76,19 @@ Pool checkPool(const std::string &argument, const std::string &prefix,
     int64_t stride = tensor.strides[axis];
     if (footer && pageSize > 1 && stride != format.tokenBytes())
       throw ArgumentError(
-          argument, "expected a token stride of " +
-                        std::to_string(format.tokenBytes()) + " bytes for " +
-                        formatName +
-                        " (a footer page is one block of bytes; its token axis "
-                        "is nominal), got " +
-                        std::to_string(stride) +
-                        (stride < format.tokenBytes() ? ": tokens overlap"
-                                                      : ""));
+          argument,
+          "expected a token stride of " + std::to_string(format.tokenBytes()) +
+              " bytes for " + formatName +
+              " (a footer page is one block of bytes; its token axis "
+              "is nominal), got " +
+              std::to_string(stride) +
+              (stride < format.tokenBytes() ? ": tokens overlap" : ""));
     if (!footer && pageSize > 1) {
       if (rowStride && *rowStride != stride)
-        throw ArgumentError("row_stride",
-                            "expected " + std::to_string(stride) +
-                                ", the token stride of `" + argument +
-                                "`, or none, got " +
-                                std::to_string(*rowStride));
+        throw ArgumentError("row_stride", "expected " + std::to_string(stride) +
+                                              ", the token stride of `" +
+                                              argument + "`, or none, got " +
+                                              std::to_string(*rowStride));
       if (stride < format.usedRow())
         throw ArgumentError(argument, "expected a token stride of at least " +
                                           std::to_string(format.usedRow()) +

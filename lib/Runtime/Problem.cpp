@@ -56,11 +56,10 @@ void checkRowStride(const CacheFormat &format, int64_t rowStride) {
                             "` has them in the page footer; got " +
                             std::to_string(rowStride));
   if (rowStride < format.usedRow() || rowStride > kMaxCount)
-    throw ArgumentError("row_stride", "expected at least " +
-                                          std::to_string(format.usedRow()) +
-                                          " bytes for `" +
-                                          std::string(format.name) +
-                                          "`, got " + std::to_string(rowStride));
+    throw ArgumentError(
+        "row_stride", "expected at least " + std::to_string(format.usedRow()) +
+                          " bytes for `" + std::string(format.name) +
+                          "`, got " + std::to_string(rowStride));
   checkMultipleOf16("row_stride", "a row stride", rowStride);
 }
 } // namespace
@@ -71,9 +70,8 @@ void validate(const Problem &problem) {
   checkRange("width", problem.width, 1, kMaxCount);
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
   if (format.extraPoolOnly)
-    throw ArgumentError("kv_format",
-                        "`" + problem.kvFormat +
-                            "` may stand only in the extra cache");
+    throw ArgumentError("kv_format", "`" + problem.kvFormat +
+                                         "` may stand only in the extra cache");
   checkRange("page_size", problem.pageSize, 1, kMaxCount);
   if (problem.rowStride)
     checkRowStride(format, *problem.rowStride);
@@ -82,11 +80,11 @@ void validate(const Problem &problem) {
     int64_t bytes = pageBytes(format, problem.pageSize, row);
     checkMultipleOf16("page_stride", "a page stride", *problem.pageStride);
     if (*problem.pageStride < bytes)
-      throw ArgumentError(
-          "page_stride", "expected at least " + std::to_string(bytes) +
-                             " bytes (" + std::to_string(problem.pageSize) +
-                             " tokens of `" + problem.kvFormat +
-                             "`), got " + std::to_string(*problem.pageStride));
+      throw ArgumentError("page_stride",
+                          "expected at least " + std::to_string(bytes) +
+                              " bytes (" + std::to_string(problem.pageSize) +
+                              " tokens of `" + problem.kvFormat + "`), got " +
+                              std::to_string(*problem.pageStride));
   }
 
   if (problem.extraWidth) {

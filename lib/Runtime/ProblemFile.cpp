@@ -79,8 +79,8 @@ std::vector<Problem> parseProblems(const std::string &text) {
   try {
     json = Json::parse(text, nullptr, true, /*ignore_comments=*/true);
   } catch (const Json::exception &error) {
-    throw ArgumentError("problems", std::string("expected JSON: ") +
-                                        error.what());
+    throw ArgumentError("problems",
+                        std::string("expected JSON: ") + error.what());
   }
   if (!json.is_array())
     throw ArgumentError("problems", "expected an array of objects");

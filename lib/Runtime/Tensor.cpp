@@ -9,13 +9,20 @@ struct Entry {
   int bytes;
 };
 constexpr Entry kTypes[] = {
-    {DType::Other, "an unknown type", 1}, {DType::Bool, "bool", 1},
-    {DType::I8, "int8", 1},               {DType::I16, "int16", 2},
-    {DType::I32, "int32", 4},             {DType::I64, "int64", 8},
-    {DType::U8, "uint8", 1},              {DType::U16, "uint16", 2},
-    {DType::U32, "uint32", 4},            {DType::U64, "uint64", 8},
-    {DType::F8, "float8", 1},             {DType::F16, "float16", 2},
-    {DType::BF16, "bfloat16", 2},         {DType::F32, "float32", 4},
+    {DType::Other, "an unknown type", 1},
+    {DType::Bool, "bool", 1},
+    {DType::I8, "int8", 1},
+    {DType::I16, "int16", 2},
+    {DType::I32, "int32", 4},
+    {DType::I64, "int64", 8},
+    {DType::U8, "uint8", 1},
+    {DType::U16, "uint16", 2},
+    {DType::U32, "uint32", 4},
+    {DType::U64, "uint64", 8},
+    {DType::F8, "float8", 1},
+    {DType::F16, "float16", 2},
+    {DType::BF16, "bfloat16", 2},
+    {DType::F32, "float32", 4},
     {DType::F64, "float64", 8},
 };
 } // namespace

@@ -27,15 +27,14 @@ void checkShape(const char *argument, const Tensor &tensor,
 
 void checkLastContiguous(const char *argument, const Tensor &tensor) {
   if (tensor.shape.back() > 1 && tensor.strides.back() != 1)
-    throw ArgumentError(argument,
-                        "expected a contiguous last dimension, got stride " +
-                            std::to_string(tensor.strides.back()) +
-                            " elements");
+    throw ArgumentError(
+        argument, "expected a contiguous last dimension, got stride " +
+                      std::to_string(tensor.strides.back()) + " elements");
 }
 
 void checkAligned(const char *argument, const Tensor &tensor, int64_t bytes) {
-  uint64_t rest = reinterpret_cast<uintptr_t>(tensor.data) %
-                  static_cast<uint64_t>(bytes);
+  uint64_t rest =
+      reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uint64_t>(bytes);
   bool empty = std::find(tensor.shape.begin(), tensor.shape.end(), 0) !=
                tensor.shape.end();
   if (rest != 0 && !empty)

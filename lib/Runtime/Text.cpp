@@ -20,9 +20,8 @@ std::string oneOf(const std::vector<std::string> &names) {
 void checkOneOf(const char *argument, const std::string &value,
                 const std::vector<std::string> &accepted) {
   if (std::find(accepted.begin(), accepted.end(), value) == accepted.end())
-    throw ArgumentError(argument,
-                        "expected " + oneOf(accepted) + ", got '" + value +
-                            "'");
+    throw ArgumentError(argument, "expected " + oneOf(accepted) + ", got '" +
+                                      value + "'");
 }
 
 void checkMultipleOf16(const char *argument, const char *what, int64_t bytes) {

@@ -2,7 +2,7 @@
 //
 // Names of warp and CTA collectives.
 #include "Rewrite.h"
-#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/InlineAsm.h"
 #include <optional>

@@ -65,6 +65,10 @@ CtaPool &pool() {
 Expected<std::unique_ptr<Program::Impl>>
 build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
       StringRef kernelName, unsigned optLevel) {
+  std::string problem;
+  raw_string_ostream stream(problem);
+  if (verifyModule(*module, &stream))
+    return createStringError("invalid LLVM IR: " + problem);
   Rewrite rewrite;
   rewrite.module = module.get();
   rewrite.kernelName = kernelName.str();
@@ -78,8 +82,6 @@ build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
   if (Error error = groupCollectives(rewrite))
     return std::move(error);
   StripDebugInfo(*module);
-  std::string problem;
-  raw_string_ostream stream(problem);
   if (verifyFunction(*rewrite.entry, &stream))
     return createStringError("the executor made invalid IR of kernel '" +
                              kernelName + "': " + problem);
@@ -221,14 +223,12 @@ Program::createFromIR(StringRef text, StringRef kernelName,
   auto buffer = MemoryBuffer::getMemBufferCopy(text, "kernel.ll");
   std::unique_ptr<Module> module =
       parseIR(buffer->getMemBufferRef(), diagnostic, *context);
-  std::string problem;
-  raw_string_ostream stream(problem);
   if (!module) {
+    std::string problem;
+    raw_string_ostream stream(problem);
     diagnostic.print("", stream, /*ShowColors=*/false);
     return createStringError(problem);
   }
-  if (verifyModule(*module, &stream))
-    return createStringError("invalid LLVM IR: " + problem);
   auto impl = build(std::move(context), std::move(module), kernelName,
                     options.optLevel);
   if (!impl)

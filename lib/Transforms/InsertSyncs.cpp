@@ -21,7 +21,9 @@ struct Pending {
   bool warpSynced = false;
 
   int64_t begin() const { return *tilegpu::AllocOp(alloc).getOffset(); }
-  int64_t end() const { return begin() + tilegpu::AllocOp(alloc).getNumBytes(); }
+  int64_t end() const {
+    return begin() + tilegpu::AllocOp(alloc).getNumBytes();
+  }
   bool operator==(const Pending &other) const {
     return access.operand == other.access.operand &&
            access.isWrite == other.access.isWrite;
@@ -50,9 +52,10 @@ Need needBetween(const Pending &first, const Pending &second) {
   bool sameThreads = a == b && !first.access.byWarp && !second.access.byWarp;
   if (sameThreads && a.warpFreeMask() == 0 && a.laneFreeMask() == 0)
     return Need::None;
-  // A reader finds what its own warp wrote, whoever else wrote the same.
+  // Of copies only the first warp's is stored.
   bool readAfterWrite = first.access.isWrite && !second.access.isWrite;
-  if (readAfterWrite ? sameWarpOwnership(a, b) : oneWarpEach(a, b))
+  if (readAfterWrite ? a.warpFreeMask() == 0 && sameWarpOwnership(a, b)
+                     : oneWarpEach(a, b))
     return Need::Warp;
   return Need::Cta;
 }

@@ -134,8 +134,7 @@ private:
                                    b.getI64IntegerAttr(offset));
   }
 
-  void issue(OpBuilder &b, Ring &ring, Value ids, Value index,
-             Value full) {
+  void issue(OpBuilder &b, Ring &ring, Value ids, Value index, Value full) {
     Stage stage = stageOf(b, ring, index);
     tilegpu::GatherAsyncOp::create(b, ring.gather.getLoc(),
                                    ring.gather.getPool(), ids, stage.rows,

@@ -14,6 +14,9 @@ namespace mlatile {
 namespace {
 
 constexpr int64_t kAlignment = 16;
+/// Buffers below this share bytes only where the arena would not fit: each
+/// sharing costs barriers between the two buffers' accesses.
+constexpr int64_t kWorthSharing = 4096;
 
 /// One buffer: where it lives in time (program order) and in the arena.
 struct Place {
@@ -22,10 +25,18 @@ struct Place {
   int64_t bytes;
   int64_t offset = -1;
 
-  bool livesWith(const Place &other) const {
-    return first <= other.last && other.first <= last;
+  bool livesWith(const Place &other, int64_t worthSharing) const {
+    return (first <= other.last && other.first <= last) ||
+           std::min(bytes, other.bytes) < worthSharing;
   }
 };
+
+int64_t arenaBytes(ArrayRef<Place> places) {
+  int64_t total = 0;
+  for (const Place &place : places)
+    total = std::max(total, place.offset + place.bytes);
+  return total;
+}
 
 class Planner {
 public:
@@ -43,7 +54,14 @@ public:
     number(kernel);
   }
 
-  std::vector<Place> run() {
+  std::vector<Place> run(int64_t limit) {
+    findAccesses();
+    std::vector<Place> places = place(kWorthSharing);
+    return arenaBytes(places) <= limit ? places : place(0);
+  }
+
+private:
+  void findAccesses() {
     kernel->walk([&](Operation *op) {
       auto access = dyn_cast<tilegpu::SharedAccessOpInterface>(op);
       if (!access)
@@ -52,6 +70,9 @@ public:
         if (tilegpu::AllocOp alloc = allocOf(touched.operand->get()))
           accesses[alloc].push_back({op, touched.isWrite && !touched.isAsync});
     });
+  }
+
+  std::vector<Place> place(int64_t worthSharing) {
     std::vector<Place> places;
     kernel->walk([&](tilegpu::AllocOp alloc) {
       auto [first, last] = lifetime(alloc);
@@ -62,11 +83,10 @@ public:
       return std::pair(-a.bytes, a.first) < std::pair(-b.bytes, b.first);
     });
     for (Place &place : places)
-      place.offset = lowestFree(place, places);
+      place.offset = lowestFree(place, places, worthSharing);
     return places;
   }
 
-private:
   struct Access {
     Operation *op;
     bool isWrite;
@@ -114,10 +134,11 @@ private:
     return op->getParentOfType<LoopLikeOpInterface>();
   }
 
-  static int64_t lowestFree(const Place &place, ArrayRef<Place> placed) {
+  static int64_t lowestFree(const Place &place, ArrayRef<Place> placed,
+                            int64_t worthSharing) {
     SmallVector<const Place *> neighbours;
     for (const Place &other : placed)
-      if (other.offset >= 0 && other.livesWith(place))
+      if (other.offset >= 0 && other.livesWith(place, worthSharing))
         neighbours.push_back(&other);
     llvm::sort(neighbours, [](const Place *a, const Place *b) {
       return a->offset < b->offset;
@@ -152,13 +173,11 @@ struct PlanSharedPass : impl::PlanSharedBase<PlanSharedPass> {
   }
 
   LogicalResult plan(tile::KernelOp kernel, const Target &limits) {
-    std::vector<Place> places = Planner(kernel).run();
+    std::vector<Place> places = Planner(kernel).run(limits.sharedBytesPerBlock);
     Builder b(kernel.getContext());
-    int64_t total = 0;
-    for (Place &place : places) {
+    for (Place &place : places)
       place.alloc.setOffset(place.offset);
-      total = std::max(total, place.offset + place.bytes);
-    }
+    int64_t total = arenaBytes(places);
     kernel->setAttr("tilegpu.shared_bytes", b.getI64IntegerAttr(total));
     if (total <= limits.sharedBytesPerBlock)
       return success();

@@ -6,6 +6,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -135,8 +136,9 @@ LogicalResult checkRequirements(KernelOp kernel, const Binding &binding) {
                                          : value.getValue() >= 0);
       if (holds)
         continue;
-      require.emitError() << "requirement violated: " << require.getMessage()
-                          << " (" << seen << ")";
+      emitError(require.getLoc())
+          << "requirement violated: " << require.getMessage() << " (" << seen
+          << ")";
       good = false;
       break;
     }
@@ -265,7 +267,7 @@ FailureOr<KernelOp> findKernel(ModuleOp module, StringRef name) {
 llvm::Expected<ParamValues> parseParamValues(StringRef text) {
   ParamValues values;
   SmallVector<StringRef> words;
-  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  llvm::SplitString(text, words, " ,");
   for (StringRef word : words) {
     auto [name, value] = word.split('=');
     if (name.empty() || value.empty())

@@ -38,15 +38,11 @@ DType dtypeOf(DLDataType type) {
   };
   switch (type.code) {
   case 0:
-    return sized({{8, DType::I8},
-                  {16, DType::I16},
-                  {32, DType::I32},
-                  {64, DType::I64}});
+    return sized(
+        {{8, DType::I8}, {16, DType::I16}, {32, DType::I32}, {64, DType::I64}});
   case 1:
-    return sized({{8, DType::U8},
-                  {16, DType::U16},
-                  {32, DType::U32},
-                  {64, DType::U64}});
+    return sized(
+        {{8, DType::U8}, {16, DType::U16}, {32, DType::U32}, {64, DType::U64}});
   case 2:
     return sized({{16, DType::F16}, {32, DType::F32}, {64, DType::F64}});
   case 4:
@@ -74,10 +70,10 @@ Borrowed borrowNumpy(const char *argument, const py::array &array) {
     tensor.shape.push_back(array.shape(i));
     py::ssize_t bytes = array.strides(i);
     if (array.shape(i) > 1 && (item == 0 || bytes % item != 0))
-      throw ArgumentError(argument,
-                          "expected strides of whole elements, got " +
-                              std::to_string(bytes) + " bytes in dimension " +
-                              std::to_string(i));
+      throw ArgumentError(argument, "expected strides of whole elements, got " +
+                                        std::to_string(bytes) +
+                                        " bytes in dimension " +
+                                        std::to_string(i));
     tensor.strides.push_back(item ? bytes / item : 0);
   }
   return result;
@@ -131,10 +127,9 @@ Borrowed borrow(const char *argument, py::handle array) {
       py::hasattr(array, "__dlpack_device__"))
     return borrowDLPack(argument, array);
   throw ArgumentError(
-      argument, "expected an array (NumPy or DLPack), got " +
-                    py::type::handle_of(array)
-                        .attr("__name__")
-                        .cast<std::string>());
+      argument,
+      "expected an array (NumPy or DLPack), got " +
+          py::type::handle_of(array).attr("__name__").cast<std::string>());
 }
 
 } // namespace mlatile::python

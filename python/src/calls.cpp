@@ -28,7 +28,8 @@ public:
     if (!values[name].is_none())
       to = tensor(name);
   }
-  template <typename T> void value(const char *name, T &to) {
+  template <typename T>
+  void value(const char *name, T &to) {
     to = values[name].cast<T>();
   }
 

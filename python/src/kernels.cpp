@@ -27,19 +27,18 @@ void bindKernels(py::module_ &module) {
       .def_property_readonly(
           "target", [](const CompiledKernel &k) { return k.spec.target; })
       .def_property_readonly(
-          "mlir", [](const CompiledKernel &k) { return k.get(Need::Text)->mlir; })
+          "mlir",
+          [](const CompiledKernel &k) { return k.get(Need::Text)->mlir; })
       .def_property_readonly(
           "ptx", [](const CompiledKernel &k) { return k.get(Need::Text)->ptx; })
-      .def_property_readonly(
-          "llvm",
-          [](const CompiledKernel &k) {
-            return py::bytes(k.get(Need::Text)->llvm);
-          })
-      .def_property_readonly(
-          "cubin",
-          [](const CompiledKernel &k) {
-            return py::bytes(k.get(Need::Cubin)->cubin);
-          })
+      .def_property_readonly("llvm",
+                             [](const CompiledKernel &k) {
+                               return py::bytes(k.get(Need::Text)->llvm);
+                             })
+      .def_property_readonly("cubin",
+                             [](const CompiledKernel &k) {
+                               return py::bytes(k.get(Need::Cubin)->cubin);
+                             })
       .def_property_readonly(
           "meta_json",
           [](const CompiledKernel &k) { return k.get(Need::Text)->meta.json; })
@@ -53,9 +52,8 @@ void bindKernels(py::module_ &module) {
       kernels.push_back({step.kernel});
     return kernels;
   });
-  module.def("add_kernel_folder", [](const std::string &folder) {
-    addKernelFolder(folder);
-  });
+  module.def("add_kernel_folder",
+             [](const std::string &folder) { addKernelFolder(folder); });
   module.def("allow_compiling", &allowCompiling);
   module.def("compiler_info", &compilerInfo,
              py::call_guard<py::gil_scoped_release>());

@@ -5,7 +5,8 @@ namespace mlatile::python {
 namespace {
 /// Registered from base to derived: pybind11 tries the last one first.
 void bindErrors(py::module_ &module) {
-  auto &error = py::register_exception<Error>(module, "Error", PyExc_ValueError);
+  auto &error =
+      py::register_exception<Error>(module, "Error", PyExc_ValueError);
   py::register_exception<ArgumentError>(module, "ArgumentError", error);
   py::register_exception<UnsupportedError>(module, "UnsupportedError", error);
   py::register_exception<CompileError>(module, "CompileError", error);

@@ -16,9 +16,7 @@ PlanHandle handle(const std::shared_ptr<const Plan> &plan) {
 }
 
 LseKind lseNamed(const std::optional<std::string> &base) {
-  return !base ? LseKind::None
-         : *base == "2" ? LseKind::Base2
-                        : LseKind::BaseE;
+  return !base ? LseKind::None : *base == "2" ? LseKind::Base2 : LseKind::BaseE;
 }
 
 py::dict formatDict(const CacheFormat &f) {

@@ -156,12 +156,13 @@ int compileOne() {
       return fail("cannot read '" + input +
                   "': " + buffer.getError().message());
     request.source = (*buffer)->getBuffer().str();
-    request.sourceName = input == "-" ? "<stdin>" : input;
+    request.sourceName = input == "-" ? "<stdin>" : input.getValue();
   } else if (llvm::StringRef(input).contains('/') ||
              llvm::StringRef(input).ends_with(".mlir")) {
     return fail("cannot read '" + input + "': no such file");
   }
-  request.kernelFile = request.source ? "" : input;
+  if (!request.source)
+    request.kernelFile = input;
   request.kernel = kernelName;
   for (llvm::StringRef param : params) {
     auto [name, value] = param.split('=');
@@ -189,7 +190,8 @@ int prebuildAll() {
   PrebuildOptions options;
   options.problems = problems;
   options.outDir = outDir;
-  options.target = targetName.getNumOccurrences() ? targetName : "";
+  if (targetName.getNumOccurrences())
+    options.target = targetName;
   options.ptxas = ptxas;
   options.ptxasLevel = level;
   options.dumpDir = dumpDir;

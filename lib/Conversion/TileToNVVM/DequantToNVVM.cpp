@@ -189,8 +189,7 @@ private:
       Value halves = NVVM::ConvertF8x2ToF16x2Op::create(
           rewriter, loc, VectorType::get(2, rewriter.getF16Type()),
           LLVM::BitcastOp::create(rewriter, loc, bytes, word),
-          /*relu=*/false,
-          TypeAttr::get(Float8E4M3FNType::get(op.getContext())));
+          /*relu=*/false, Float8E4M3FNType::get(op.getContext()));
       Value numbers[2];
       for (int h = 0; h < 2; ++h) {
         Value half =

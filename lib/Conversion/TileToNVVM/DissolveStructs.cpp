@@ -94,8 +94,8 @@ void splitArguments(Block &block, Members &members) {
     for (Type member : type.getBody())
       parts.push_back(block.addArgument(member, argument.getLoc()));
     builder.setInsertionPointToStart(&block);
-    Value rebuilt = TileTypeConverter::packStruct(builder, argument.getLoc(),
-                                                  type, parts);
+    Value rebuilt =
+        TileTypeConverter::packStruct(builder, argument.getLoc(), type, parts);
     argument.replaceAllUsesWith(rebuilt);
     members.forget(argument);
     members.set(rebuilt, parts);
@@ -121,7 +121,8 @@ void mergeWithPredecessor(Region &body) {
 /// These have no side effect that matters, but no interface says so.
 bool isDead(Operation &op) {
   return isOpTriviallyDead(&op) ||
-         (op.use_empty() && isa<NVVM::LdMatrixOp, NVVM::MmaOp, NVVM::ShflOp>(op));
+         (op.use_empty() &&
+          isa<NVVM::LdMatrixOp, NVVM::MmaOp, NVVM::ShflOp>(op));
 }
 
 void eraseDead(Region &body) {

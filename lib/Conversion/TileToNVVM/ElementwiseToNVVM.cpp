@@ -21,7 +21,10 @@ struct Same {
   static Value emit(OpBuilder &builder, Location loc, Op op,
                     ArrayRef<Value> operands, Type type) {
     auto result = To::create(builder, loc, TypeRange{type}, operands);
-    if constexpr (requires { op.getFastmath(); result.setFastmathFlags({}); })
+    if constexpr (requires {
+                    op.getFastmath();
+                    result.setFastmathFlags({});
+                  })
       if (op.getFastmath() != arith::FastMathFlags::none)
         result.setFastmathFlags(
             arith::convertArithFastMathFlagsToLLVM(op.getFastmath()));
@@ -101,7 +104,8 @@ struct ConstantPattern : ConvertOpToLLVMPattern<arith::ConstantOp> {
     Type element = types.elementType(tensor);
     auto value = dense.getSplatValue<TypedAttr>();
     if (isa<IndexType>(value.getType()))
-      value = rewriter.getIntegerAttr(element, cast<IntegerAttr>(value).getInt());
+      value =
+          rewriter.getIntegerAttr(element, cast<IntegerAttr>(value).getInt());
     else if (isa<IntegerType>(element) && isa<FloatAttr>(value))
       value = rewriter.getIntegerAttr(
           element, cast<FloatAttr>(value).getValue().bitcastToAPInt());
@@ -174,10 +178,10 @@ void populateElementwisePatterns(TileTypeConverter &types, const Target &,
       Plain<arith::MulIOp, LLVM::MulOp>, Plain<arith::AndIOp, LLVM::AndOp>,
       Plain<arith::OrIOp, LLVM::OrOp>, Plain<arith::XOrIOp, LLVM::XOrOp>,
       Plain<arith::ShLIOp, LLVM::ShlOp>, Plain<arith::ShRSIOp, LLVM::AShrOp>,
-      Plain<arith::ShRUIOp, LLVM::LShrOp>,
-      Plain<arith::MaxSIOp, LLVM::SMaxOp>, Plain<arith::MinSIOp, LLVM::SMinOp>,
-      Plain<arith::MaxUIOp, LLVM::UMaxOp>, Plain<arith::MinUIOp, LLVM::UMinOp>,
-      Plain<arith::ExtSIOp, LLVM::SExtOp>, Plain<arith::ExtUIOp, LLVM::ZExtOp>,
+      Plain<arith::ShRUIOp, LLVM::LShrOp>, Plain<arith::MaxSIOp, LLVM::SMaxOp>,
+      Plain<arith::MinSIOp, LLVM::SMinOp>, Plain<arith::MaxUIOp, LLVM::UMaxOp>,
+      Plain<arith::MinUIOp, LLVM::UMinOp>, Plain<arith::ExtSIOp, LLVM::SExtOp>,
+      Plain<arith::ExtUIOp, LLVM::ZExtOp>,
       Plain<arith::TruncIOp, LLVM::TruncOp>,
       Plain<arith::SIToFPOp, LLVM::SIToFPOp>,
       Plain<arith::UIToFPOp, LLVM::UIToFPOp>,

@@ -66,9 +66,9 @@ std::pair<Value, Value> toE4M3(OpBuilder &builder, Location loc, Value low,
 /// Two f32 to two bf16, nearest even.
 std::pair<Value, Value> toBF16(OpBuilder &builder, Location loc, Value low,
                                Value high) {
-  Value pair = callIntrinsic(builder, loc, "llvm.nvvm.ff2bf16x2.rn",
-                             VectorType::get(2, builder.getBF16Type()),
-                             {high, low});
+  Value pair =
+      callIntrinsic(builder, loc, "llvm.nvvm.ff2bf16x2.rn",
+                    VectorType::get(2, builder.getBF16Type()), {high, low});
   auto part = [&](int i) -> Value {
     return LLVM::ExtractElementOp::create(builder, loc, pair,
                                           constI32(builder, loc, i));
@@ -128,8 +128,8 @@ struct FloatCastPattern : ConvertOpToLLVMPattern<Op> {
       if (isPair)
         out.push_back(result.second);
     }
-    rewriter.replaceOp(
-        op, tensor ? types.pack(rewriter, loc, tensor, out) : out[0]);
+    rewriter.replaceOp(op, tensor ? types.pack(rewriter, loc, tensor, out)
+                                  : out[0]);
     return success();
   }
 };
@@ -138,8 +138,9 @@ struct FloatCastPattern : ConvertOpToLLVMPattern<Op> {
 
 void populateFloatCastPatterns(TileTypeConverter &types,
                                RewritePatternSet &patterns) {
-  patterns.add<FloatCastPattern<arith::ExtFOp>, FloatCastPattern<arith::TruncFOp>>(
-      types);
+  patterns
+      .add<FloatCastPattern<arith::ExtFOp>, FloatCastPattern<arith::TruncFOp>>(
+          types);
 }
 
 } // namespace mlatile

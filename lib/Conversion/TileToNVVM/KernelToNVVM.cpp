@@ -20,8 +20,8 @@ Value arenaAddress(OpBuilder &builder, Location loc, int64_t offset) {
   OpBuilder::InsertionGuard guard(builder);
   setToEntry(builder);
   Operation *function = builder.getInsertionBlock()->getParentOp();
-  auto name = function->getAttrOfType<StringAttr>(
-      SymbolTable::getSymbolAttrName());
+  auto name =
+      function->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
   auto type = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
   Value arena = LLVM::AddressOfOp::create(
       builder, loc, type, arenaName(name ? name.getValue() : StringRef()));
@@ -121,8 +121,7 @@ struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
     MLIRContext *context = getContext();
     if (*bytes > 0)
       LLVM::GlobalOp::create(
-          rewriter, loc,
-          LLVM::LLVMArrayType::get(rewriter.getI8Type(), *bytes),
+          rewriter, loc, LLVM::LLVMArrayType::get(rewriter.getI8Type(), *bytes),
           /*isConstant=*/false, LLVM::Linkage::Internal,
           arenaName(kernel.getSymName()), Attribute(), kSharedArenaAlignment,
           kSharedSpace);
@@ -142,8 +141,7 @@ struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
     // it.
     SmallVector<Location> locs(flat.size(), loc);
     Block *body = &kernel.getBody().front();
-    Block *entry =
-        rewriter.createBlock(&function.getBody(), {}, flat, locs);
+    Block *entry = rewriter.createBlock(&function.getBody(), {}, flat, locs);
     TypeConverter::SignatureConversion signature(converted.size());
     ValueRange parameters = entry->getArguments();
     for (auto [i, type] : llvm::enumerate(converted)) {

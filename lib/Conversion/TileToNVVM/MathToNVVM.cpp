@@ -44,15 +44,14 @@ Value tanh(OpBuilder &b, Location loc, Value x) {
 
   Value square = LLVM::FMulOp::create(b, loc, x, x);
   Value sum = constF32(b, loc, 0.015612404033148211);
-  for (double factor : {-0.05221164218488956, 0.13313113018787656,
-                        -0.33332597269692354})
-    sum = LLVM::FMAOp::create(b, loc, f32, sum, square,
-                              constF32(b, loc, factor));
+  for (double factor :
+       {-0.05221164218488956, 0.13313113018787656, -0.33332597269692354})
+    sum =
+        LLVM::FMAOp::create(b, loc, f32, sum, square, constF32(b, loc, factor));
   Value cube = LLVM::FMulOp::create(b, loc, square, x);
   Value small = LLVM::FMAOp::create(b, loc, f32, sum, cube, x);
-  Value isSmall =
-      LLVM::FCmpOp::create(b, loc, LLVM::FCmpPredicate::olt, magnitude,
-                           constF32(b, loc, 0.6));
+  Value isSmall = LLVM::FCmpOp::create(b, loc, LLVM::FCmpPredicate::olt,
+                                       magnitude, constF32(b, loc, 0.6));
   return LLVM::SelectOp::create(b, loc, isSmall, small, large);
 }
 
@@ -82,8 +81,8 @@ struct InF32 {
     }
     if (type.isF32())
       return function(builder, loc, operands[0]);
-    Value wide = LLVM::FPExtOp::create(builder, loc, builder.getF32Type(),
-                                       operands[0]);
+    Value wide =
+        LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), operands[0]);
     return LLVM::FPTruncOp::create(builder, loc, type,
                                    function(builder, loc, wide));
   }
@@ -96,8 +95,7 @@ struct Same {
   template <typename Op>
   static Value emit(OpBuilder &builder, Location loc, Op,
                     ArrayRef<Value> operands, Type type) {
-    return To::create(builder, loc, TypeRange{type}, operands)
-        ->getResult(0);
+    return To::create(builder, loc, TypeRange{type}, operands)->getResult(0);
   }
 };
 
@@ -110,17 +108,15 @@ using Plain = PerRegisterPattern<Op, Same<To>>;
 
 void populateMathPatterns(TileTypeConverter &types, const Target &,
                           RewritePatternSet &patterns) {
-  patterns
-      .add<F32<math::Exp2Op, exp2>, F32<math::ExpOp, exp>,
-           F32<math::Log2Op, log2>, F32<math::LogOp, log>,
-           F32<math::TanhOp, tanh>, F32<math::RsqrtOp, rsqrt>,
-           Plain<math::FmaOp, LLVM::FMAOp>, Plain<math::AbsFOp, LLVM::FAbsOp>,
-           Plain<math::SqrtOp, LLVM::SqrtOp>,
-           Plain<math::CopySignOp, LLVM::CopySignOp>,
-           Plain<math::FloorOp, LLVM::FFloorOp>,
-           Plain<math::CeilOp, LLVM::FCeilOp>,
-           Plain<math::TruncOp, LLVM::FTruncOp>,
-           Plain<math::RoundEvenOp, LLVM::RoundEvenOp>>(types);
+  patterns.add<
+      F32<math::Exp2Op, exp2>, F32<math::ExpOp, exp>, F32<math::Log2Op, log2>,
+      F32<math::LogOp, log>, F32<math::TanhOp, tanh>, F32<math::RsqrtOp, rsqrt>,
+      Plain<math::FmaOp, LLVM::FMAOp>, Plain<math::AbsFOp, LLVM::FAbsOp>,
+      Plain<math::SqrtOp, LLVM::SqrtOp>,
+      Plain<math::CopySignOp, LLVM::CopySignOp>,
+      Plain<math::FloorOp, LLVM::FFloorOp>, Plain<math::CeilOp, LLVM::FCeilOp>,
+      Plain<math::TruncOp, LLVM::FTruncOp>,
+      Plain<math::RoundEvenOp, LLVM::RoundEvenOp>>(types);
 }
 
 } // namespace mlatile

@@ -13,8 +13,8 @@ using namespace mlir;
 namespace mlatile {
 namespace {
 
-Value combine(OpBuilder &builder, Location loc, tile::ReduceKind kind,
-              Value a, Value b) {
+Value combine(OpBuilder &builder, Location loc, tile::ReduceKind kind, Value a,
+              Value b) {
   switch (kind) {
   case tile::ReduceKind::AddF:
     return LLVM::FAddOp::create(builder, loc, a, b);
@@ -75,8 +75,8 @@ struct ReduceWarpPattern : ConvertOpToLLVMPattern<tilegpu::ReduceWarpOp> {
     // Which registers of the source end in which register of the result.
     bool kept = result->rank() == source->rank();
     SmallVector<SmallVector<Value>> groups(result->numRegs());
-    for (auto [reg, value] : llvm::enumerate(TileTypeConverter::unpack(
-             rewriter, loc, adaptor.getSource()))) {
+    for (auto [reg, value] : llvm::enumerate(
+             TileTypeConverter::unpack(rewriter, loc, adaptor.getSource()))) {
       DistributedLayout::Coords coord = source->regCoord(reg);
       if (kept)
         coord[axis] = 0;

@@ -36,8 +36,7 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context)
     return LLVM::LLVMStructType::getLiteral(&getContext(), members);
   });
   addConversion([](tile::ViewType type) {
-    return structOf(type.getContext(), kGlobalSpace,
-                    2 * type.getRank() - 1);
+    return structOf(type.getContext(), kGlobalSpace, 2 * type.getRank() - 1);
   });
   addConversion([](tile::PoolType type) {
     return structOf(type.getContext(), kGlobalSpace, 4);
@@ -144,8 +143,8 @@ Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
 
 void setToEntry(OpBuilder &builder, Value after) {
   Region *region = builder.getInsertionBlock()->getParent();
-  while (region && !isa<FunctionOpInterface, tile::KernelOp>(
-                       region->getParentOp())) {
+  while (region &&
+         !isa<FunctionOpInterface, tile::KernelOp>(region->getParentOp())) {
     Region *outer = region->getParentOp()->getParentRegion();
     if (!outer)
       break;
@@ -282,8 +281,8 @@ Value firstHolder(OpBuilder &builder, Location loc,
   OpBuilder::InsertionGuard guard(builder);
   Value thread = threadId(builder, loc);
   setToEntry(builder, thread);
-  Value free = LLVM::AndOp::create(builder, loc, thread,
-                                   constI32(builder, loc, mask));
+  Value free =
+      LLVM::AndOp::create(builder, loc, thread, constI32(builder, loc, mask));
   return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, free,
                               constI32(builder, loc, 0));
 }

@@ -207,16 +207,18 @@ TEST(DistributedLayout, SliceToAScalar) {
 TEST(DistributedLayout, ComparisonsMatchBruteForce) {
   std::mt19937_64 rng(13);
   int same = 0, moved = 0, trivial = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 600; ++round) {
     int64_t rows = 8 * (1 + rng() % 3), cols = 8 * (1 + rng() % 3);
     int warpBits = 1 + rng() % 2;
     DistributedLayout from = random(rng, rows, cols, warpBits);
     DistributedLayout to = random(rng, rows, cols, warpBits);
-    if (rng() % 3 == 0) { // the same threads, other registers
-      Bases reg = from.regBases();
+    if (rng() % 2 == 0) { // the same lanes, other registers or other warps
+      Bases reg = from.regBases(), warps = from.warpBases();
       std::shuffle(reg.begin(), reg.end(), rng);
-      to = *DistributedLayout::create(reg, from.laneBases(), from.warpBases(),
-                                      from.reps());
+      if (rng() % 2)
+        std::reverse(warps.begin(), warps.end());
+      to =
+          *DistributedLayout::create(reg, from.laneBases(), warps, from.reps());
     }
     std::set<std::pair<int, Coords>> byWarp;
     forEachPlace(from, [&](int reg, int lane, int warp) {
@@ -250,8 +252,8 @@ TEST(DistributedLayout, ComparisonsMatchBruteForce) {
     ++moved;
     trivial += from == to;
   }
-  EXPECT_GT(same, 300);
-  EXPECT_LT(same, 1200);
+  EXPECT_GT(same, 100);
+  EXPECT_LT(same, 500);
   EXPECT_GT(moved, trivial) << "some map must be a real permutation";
 }
 

@@ -52,9 +52,9 @@ struct Arguments {
 /// A strided array as a kernel sees it.
 struct View {
   void *data = nullptr;
-  std::string element;           ///< "bf16", "f32", "i32"
+  std::string element; ///< "bf16", "f32", "i32"
   std::vector<int64_t> extents;
-  std::vector<int64_t> strides;  ///< elements, all but the last dimension's (1)
+  std::vector<int64_t> strides; ///< elements, all but the last dimension's (1)
 };
 
 /// A paged pool as a kernel sees it; strides in bytes.
@@ -81,9 +81,7 @@ struct Call {
   bool needsLse() const {
     return plan->problem.lse != LseKind::None && !hasLse;
   }
-  bool needsWorkspace() const {
-    return plan->workspaceBytes > 0 && !workspace;
-  }
+  bool needsWorkspace() const { return plan->workspaceBytes > 0 && !workspace; }
   /// Give what prepare() found missing; checked as the arguments are.
   void setOut(const Tensor &tensor);
   void setLse(const Tensor &tensor);

@@ -38,8 +38,8 @@ struct Kernel {
   KernelMeta meta;
   std::string mlir; ///< specialised, before lowering
   std::string ptx;
-  std::string llvm;  ///< bitcode for the executor
-  std::string cubin; ///< empty where ptxas was not asked for
+  std::string llvm;   ///< bitcode for the executor
+  std::string cubin;  ///< empty where ptxas was not asked for
   std::string origin; ///< "compiled", or the folder it came from
 
   /// Registers, spills, shared memory, threads, seconds: a JSON object.

@@ -45,8 +45,8 @@ struct Problem {
   std::optional<int64_t> pageStride; ///< bytes, a multiple of 16
   std::optional<int64_t> rowStride;  ///< bytes, inline formats only
 
-  std::string kernel = "auto";  ///< "auto", "decode", "prefill", "swapab"
-  std::string compute = "auto"; ///< "auto", "bf16", "fp8", "fp8_fast"
+  std::string kernel = "auto";      ///< "auto", "decode", "prefill", "swapab"
+  std::string compute = "auto";     ///< "auto", "bf16", "fp8", "fp8_fast"
   std::optional<int64_t> numSplits; ///< at least 1
   std::string target;               ///< empty: "sm_120a"
   std::optional<int64_t> numSMs;    ///< default: the card table's

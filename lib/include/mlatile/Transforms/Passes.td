@@ -89,7 +89,9 @@ def PlanShared : Pass<"tilegpu-plan-shared", "::mlir::ModuleOp"> {
   let summary = "give every shared buffer its place in the arena";
   let description = [{
     Buffers whose live ranges (in program order; a buffer used in a loop it does
-    not belong to lives through the whole loop) do not overlap may share bytes.
+    not belong to lives through the whole loop) do not overlap may share bytes;
+    small ones only where the arena would not fit otherwise, because accesses to
+    shared bytes need barriers between them.
     Sets `offset` on `tilegpu.alloc` and `tilegpu.shared_bytes` on the kernel. An
     arena over the target's limit is an error that lists the buffers.
   }];

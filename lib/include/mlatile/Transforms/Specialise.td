@@ -46,7 +46,7 @@ def TileSpecialise : Pass<"tile-specialise", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"params", "params", "std::string", /*default=*/"",
-           "NAME=VALUE pairs, separated by spaces: FMT=dsv4 BH=16 SPLIT=true">,
+           "NAME=VALUE pairs, separated by spaces or commas: FMT=dsv4,BH=16,SPLIT=true">,
     Option<"kernel", "kernel", "std::string", /*default=*/"",
            "the kernel to bind; the module's others are erased. May be left out "
            "where the module has one kernel">];

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: mlatile-opt %s --convert-tile-to-nvvm | FileCheck %s
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8], [0, 16]], reps = [1, 2]>
+#row = #tilegpu.layout<reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[0], [0]], reps = [1]>
+
+// Two rows a thread, hence two masks; all vectors of a row share its branch.
+// CHECK-LABEL: llvm.func @masks(
+tile.kernel @masks warps(4) (%dst: !tile.view<[T, D], f32>, %i: index, %s: f32) {
+  %zero = arith.constant 0 : index
+  %x = tile.full %s : f32 -> tensor<16x64xf32, #acc>
+  // CHECK: llvm.cond_br %{{.*}}, ^[[VECTOR:bb[0-9]+]], ^[[SCALAR:bb[0-9]+]]
+  // CHECK: llvm.cond_br %{{.*}}, ^[[VECTOR:bb[0-9]+]], ^[[SCALAR:bb[0-9]+]]
+  // CHECK: ^[[VECTOR]]:
+  // CHECK: llvm.cond_br %[[LOW:.*]], ^[[A:bb[0-9]+]], ^[[B:bb[0-9]+]]
+  // CHECK: ^[[A]]:
+  // CHECK-COUNT-2: llvm.store %{{.*}}, %{{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<1>
+  // CHECK: llvm.br ^[[B]]
+  // CHECK: ^[[B]]:
+  // CHECK: llvm.cond_br %[[HIGH:.*]], ^[[C:bb[0-9]+]], ^{{bb[0-9]+}}
+  // CHECK: ^[[C]]:
+  // CHECK-COUNT-2: llvm.store %{{.*}} : vector<2xf32>, !llvm.ptr<1>
+  // CHECK: ^[[SCALAR]]:
+  // CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  // CHECK-NOT: llvm.store
+  tile.store %x, %dst[%i, %zero] : tensor<16x64xf32, #acc>, !tile.view<[T, D], f32>
+  tile.return
+}
+
+// Copies in lanes 1, 2, 3 of each quad and in warps 1, 2, 3: bits 3 + 96.
+// CHECK-LABEL: llvm.func @copies(
+tile.kernel @copies warps(4) (%dst: !tile.view<[T], f32>, %i: index, %s: f32) {
+  // CHECK-DAG: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK-DAG: %[[FREE:.*]] = llvm.mlir.constant(99 : i32)
+  // CHECK: %[[BITS:.*]] = llvm.and %[[TID]], %[[FREE]]
+  // CHECK: %[[FIRST:.*]] = llvm.icmp "eq" %[[BITS]], %{{.*}} : i32
+  // CHECK: %[[DO:.*]] = llvm.and %{{.*}}, %[[FIRST]] : i1
+  // CHECK: llvm.cond_br %[[DO]]
+  %x = tile.full %s : f32 -> tensor<16xf32, #row>
+  tile.store %x, %dst[%i] : tensor<16xf32, #row>, !tile.view<[T], f32>
+  tile.return
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Text, generic text and bytecode round trips of every operation.
+// RUN: mlatile-opt %s | mlatile-opt | FileCheck %s
+// RUN: mlatile-opt %s -mlir-print-op-generic | mlatile-opt | FileCheck %s
+// RUN: mlatile-opt %s -emit-bytecode | mlatile-opt | FileCheck %s
+
+// CHECK: #[[ACC:.+]] = #tilegpu.layout<reg = {{\[\[}}0, 1], [8, 0]], lane = {{.*}}, warp = {{\[\[}}0, 8], [0, 16]], reps = [1, 2]>
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                       warp = [[0, 8], [0, 16]], reps = [1, 2]>
+#opA = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                       warp = [[0, 0], [0, 0]], reps = [1, 4]>
+#part = #tilegpu.layout<reg = [[8, 0]], lane = [[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
+                        warp = [[0, 1], [0, 2]], reps = [1, 1]>
+#ids = #tilegpu.layout<reg = [], lane = [[0], [1], [2], [4], [8]], warp = [[16], [32]], reps = [1]>
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]],
+                        warp = [[4, 0], [8, 0]], reps = [1, 1]>
+#cols = #tilegpu.layout<reg = [[8, 0]], lane = [[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
+                        warp = [[0, 0], [0, 0]], reps = [1, 1]>
+#one = #tilegpu.layout<reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[0], [0]], reps = [1]>
+
+// CHECK-LABEL: func.func @shared
+// CHECK-SAME: %[[I:.*]]: i32, %[[T:.*]]: tensor<16x64xbf16, #{{.*}}>
+func.func @shared(%i: i32, %t: tensor<16x64xbf16, #rows>) -> tensor<16x64xbf16, #rows> {
+  // CHECK: %[[RING:.*]] = tilegpu.alloc "ring" {offset = 0 : i64} : !tilegpu.ring<2, !tilegpu.buffer<16x160xi8, stride = 176>>
+  %ring = tilegpu.alloc "ring" {offset = 0 : i64} : !tilegpu.ring<2, !tilegpu.buffer<16x160xi8, stride = 176>>
+  // CHECK: %[[STAGE:.*]] = tilegpu.stage %[[RING]][%[[I]]] : !tilegpu.ring<2, !tilegpu.buffer<16x160xi8, stride = 176>> -> !tilegpu.buffer<16x160xi8, stride = 176>
+  %stage = tilegpu.stage %ring[%i] : !tilegpu.ring<2, !tilegpu.buffer<16x160xi8, stride = 176>> -> !tilegpu.buffer<16x160xi8, stride = 176>
+  // CHECK: %[[VIEW:.*]] = tilegpu.view %[[STAGE]] + 32 : !tilegpu.buffer<16x160xi8, stride = 176> -> !tilegpu.buffer<16x64xbf16, stride = 176>
+  %view = tilegpu.view %stage + 32 : !tilegpu.buffer<16x160xi8, stride = 176> -> !tilegpu.buffer<16x64xbf16, stride = 176>
+  // CHECK: tilegpu.store_shared %[[T]], %[[VIEW]] : tensor<16x64xbf16, #{{.*}}>, !tilegpu.buffer<16x64xbf16, stride = 176>
+  tilegpu.store_shared %t, %view : tensor<16x64xbf16, #rows>, !tilegpu.buffer<16x64xbf16, stride = 176>
+  // CHECK: tilegpu.sync cta
+  tilegpu.sync cta
+  // CHECK: tilegpu.sync warp
+  tilegpu.sync warp
+  // CHECK: tilegpu.load_shared %[[VIEW]] : !tilegpu.buffer<16x64xbf16, stride = 176> -> tensor<16x64xbf16, #{{.*}}>
+  %u = tilegpu.load_shared %view : !tilegpu.buffer<16x64xbf16, stride = 176> -> tensor<16x64xbf16, #rows>
+  // A tight stride and the only row of a buffer are not printed.
+  // CHECK: tilegpu.alloc "tight" : !tilegpu.buffer<4x8xf32>
+  %tight = tilegpu.alloc "tight" : !tilegpu.buffer<4x8xf32, stride = 32>
+  // CHECK: tilegpu.alloc "row" : !tilegpu.buffer<64xi32>
+  %row = tilegpu.alloc "row" : !tilegpu.buffer<64xi32>
+  return %u : tensor<16x64xbf16, #rows>
+}
+
+// CHECK-LABEL: func.func @async
+func.func @async(%pool: !tile.pool<"dsv4">, %ids: tensor<64xi32, #ids>, %i: i32, %parity: i32) {
+  %rows = tilegpu.alloc "rows" : !tilegpu.buffer<64x576xi8, stride = 592>
+  %scales = tilegpu.alloc "scales" : !tilegpu.buffer<64x8xi8>
+  %slots = tilegpu.alloc "slots" : !tilegpu.buffer<64xi32>
+  // CHECK: %[[FULL:.*]] = tilegpu.alloc "full" : !tilegpu.mbarriers<2>
+  %full = tilegpu.alloc "full" : !tilegpu.mbarriers<2>
+  // CHECK: tilegpu.mbarrier_init %[[FULL]] {count = 256 : i32} : !tilegpu.mbarriers<2>
+  tilegpu.mbarrier_init %full {count = 256 : i32} : !tilegpu.mbarriers<2>
+  // CHECK: tilegpu.gather_async %{{.*}}[%{{.*}}] into %{{.*}}, %{{.*}}, %{{.*}} signal %[[FULL]][%{{.*}}]
+  // CHECK-SAME: : !tile.pool<"dsv4">, tensor<64xi32, #{{.*}}>, !tilegpu.buffer<64x576xi8, stride = 592>, !tilegpu.buffer<64x8xi8>, !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
+  tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i]
+    : !tile.pool<"dsv4">, tensor<64xi32, #ids>, !tilegpu.buffer<64x576xi8, stride = 592>, !tilegpu.buffer<64x8xi8>,
+      !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
+  // CHECK: tilegpu.mbarrier_arrive %[[FULL]][%{{.*}}] : !tilegpu.mbarriers<2>
+  tilegpu.mbarrier_arrive %full[%i] : !tilegpu.mbarriers<2>
+  // CHECK: tilegpu.mbarrier_wait %[[FULL]][%{{.*}}], %{{.*}} : !tilegpu.mbarriers<2>
+  tilegpu.mbarrier_wait %full[%i], %parity : !tilegpu.mbarriers<2>
+  %nope = tilegpu.view %rows + 0 : !tilegpu.buffer<64x576xi8, stride = 592> -> !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>
+  %keys = tilegpu.alloc "keys" : !tilegpu.buffer<64x448xbf16, stride = 912>
+  // CHECK: tilegpu.dequant "dsv4" %{{.*}}, %{{.*}} -> %{{.*}} : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8> -> !tilegpu.buffer<64x448xbf16, stride = 912>
+  tilegpu.dequant "dsv4" %nope, %scales -> %keys
+    : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8> -> !tilegpu.buffer<64x448xbf16, stride = 912>
+  return
+}
+
+// CHECK-LABEL: func.func @inline_scales
+func.func @inline_scales(%pool: !tile.pool<"glm">, %ids: tensor<64xi32, #ids>, %i: i32, %bars: !tilegpu.mbarriers<1>) {
+  %rows = tilegpu.alloc "rows" : !tilegpu.buffer<64x656xi8, stride = 656>
+  %scales = tilegpu.view %rows + 512 : !tilegpu.buffer<64x656xi8> -> !tilegpu.buffer<64x4xf32, stride = 656>
+  %slots = tilegpu.alloc "slots" : !tilegpu.buffer<64xi32>
+  // CHECK: tilegpu.gather_async {{.*}} : !tile.pool<"glm">, {{.*}}, !tilegpu.buffer<64x656xi8>, !tilegpu.buffer<64x4xf32, stride = 656>
+  tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %bars[%i]
+    : !tile.pool<"glm">, tensor<64xi32, #ids>, !tilegpu.buffer<64x656xi8>, !tilegpu.buffer<64x4xf32, stride = 656>,
+      !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<1>
+  return
+}
+
+// CHECK-LABEL: func.func @compute
+func.func @compute(%p: tensor<16x64xbf16, #opA>, %q: !tilegpu.buffer<16x64xbf16, stride = 144>,
+                   %kv: !tilegpu.buffer<64x64xbf16, stride = 144>, %c: tensor<16x64xf32, #acc>)
+    -> (tensor<16x64xf32, #acc>, tensor<16x4xf32, #part>, tensor<16xf32, #one>) {
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} {b_transposed} : !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #[[ACC]]>
+  %s = tilegpu.dot %q, %kv, %c {b_transposed}
+    : !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #acc>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x64xbf16, #{{.*}}>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #[[ACC]]>
+  %o = tilegpu.dot %p, %kv, %s
+    : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #acc>
+  // CHECK: tilegpu.reduce_warp maximumf %{{.*}} along 1 : tensor<16x64xf32, #[[ACC]]> -> tensor<16x4xf32, #{{.*}}>
+  %m = tilegpu.reduce_warp maximumf %s along 1 : tensor<16x64xf32, #acc> -> tensor<16x4xf32, #part>
+  %m1 = arith.constant dense<0.0> : tensor<16x1xf32, #cols>
+  // CHECK: tilegpu.reduce_warp addf %{{.*}} along 1 : tensor<16x1xf32, #{{.*}}> -> tensor<16xf32, #{{.*}}>
+  %l = tilegpu.reduce_warp addf %m1 along 1 : tensor<16x1xf32, #cols> -> tensor<16xf32, #one>
+  %h = arith.truncf %o : tensor<16x64xf32, #acc> to tensor<16x64xbf16, #acc>
+  // CHECK: tilegpu.convert_layout %{{.*}} : tensor<16x64xbf16, #[[ACC]]> -> tensor<16x64xbf16, #{{.*}}>
+  %a = tilegpu.convert_layout %h : tensor<16x64xbf16, #acc> -> tensor<16x64xbf16, #opA>
+  return %o, %m, %l : tensor<16x64xf32, #acc>, tensor<16x4xf32, #part>, tensor<16xf32, #one>
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stands in for libmlatile_compiler.so: answers compile requests with the meta
+// of kernels/decode.mlir and runs a plain C++ version of its kernels, so that
+// the run-time library is tested on its own, without LLVM. It reads its
+// parameters as docs/Pipeline.md section 4 says, independently of the packer.
+#define MLATILE_COMPILER_BUILDING
+#include "mlatile/Compiler/compiler_c.h"
+
+#include "../../../tools/mlatile-run/Numbers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+using Json = nlohmann::ordered_json;
+using namespace mlatile::run;
+
+namespace {
+std::atomic<int> compileCount = 0;
+
+char *copyOf(const std::string &text) { return strdup(text.c_str()); }
+
+int fail(int status, const std::string &text, char **error) {
+  if (error)
+    *error = copyOf(text);
+  return status;
+}
+
+struct Compiled : mlatile_compiled {
+  std::string meta;
+  std::vector<std::string> contents;
+  std::vector<mlatile_blob> entries;
+};
+
+Json view(const char *name, int rank, const char *element) {
+  return {
+      {"name", name}, {"kind", "view"}, {"rank", rank}, {"element", element}};
+}
+Json scalar(const char *name, const char *element) {
+  return {
+      {"name", name}, {"kind", "scalar"}, {"rank", 0}, {"element", element}};
+}
+
+Json argumentsOf(const std::string &kernel) {
+  Json pool = {{"name", "kv"}, {"kind", "pool"}, {"rank", 0}, {"element", ""}};
+  Json parts = {view("part_o", 4, "f32"), view("part_m", 3, "f32"),
+                view("part_l", 3, "f32")};
+  Json results = {view("out", 4, "bf16"), view("lse", 3, "f32")};
+  Json args = Json::array();
+  auto append = [&](const Json &list) {
+    args.insert(args.end(), list.begin(), list.end());
+  };
+  if (kernel == "decode") {
+    append({view("q", 4, "bf16"), pool, view("indices", 3, "i32"),
+            view("lengths", 3, "i32"), view("sink", 1, "f32")});
+    append(results);
+    append(parts);
+    append({scalar("sm_scale", "f32"), scalar("num_splits", "index")});
+  } else {
+    append(parts);
+    append({view("sink", 1, "f32")});
+    append(results);
+    append({scalar("num_splits", "index")});
+  }
+  return args;
+}
+
+/// Reads flattened parameters one after another.
+class Parameters {
+public:
+  explicit Parameters(void *const *args) : next(args) {}
+  template <typename T>
+  T get() {
+    T value;
+    std::memcpy(&value, *next++, sizeof value);
+    return value;
+  }
+
+private:
+  void *const *next;
+};
+
+template <typename T>
+struct Strided {
+  char *base;
+  std::vector<int64_t> extents, strides;
+  Strided(Parameters &p, int rank) : base(p.get<char *>()) {
+    for (int i = 0; i < rank; ++i)
+      extents.push_back(p.get<int64_t>());
+    for (int i = 0; i + 1 < rank; ++i)
+      strides.push_back(p.get<int64_t>());
+    strides.push_back(1);
+  }
+  T &at(std::initializer_list<int64_t> index) const {
+    int64_t offset = 0;
+    size_t i = 0;
+    for (int64_t value : index)
+      offset += value * strides[i++];
+    return reinterpret_cast<T *>(base)[offset];
+  }
+};
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Factor of the unnormalised output and natural-log lse.
+void finish(double m, double l, double sink, double &factor, double &lse) {
+  double top = std::max(m, sink);
+  if (std::isinf(top)) {
+    factor = 0;
+    lse = top;
+    return;
+  }
+  double total = l * std::exp(m - top) + std::exp(sink - top);
+  factor = std::exp(m - top) / total;
+  lse = top + std::log(total);
+}
+
+struct Row {
+  double m = -kInfinity, l = 0;
+  std::vector<double> o = std::vector<double>(512);
+};
+
+void storeRow(const Json &params, const Strided<uint16_t> &out,
+              const Strided<float> &lse, const Strided<float> &sink, int64_t b,
+              int64_t s, int64_t h, const Row &row) {
+  double z = params["HAS_SINK"].get<bool>() ? sink.at({h}) : -kInfinity;
+  double factor, natural;
+  finish(row.m, row.l, z, factor, natural);
+  for (int64_t d = 0; d < 512; ++d)
+    out.at({b, s, h, d}) = toBF16(row.o[static_cast<size_t>(d)] * factor);
+  int kind = params["LSE"].get<int>();
+  if (kind)
+    lse.at({b, s, h}) =
+        static_cast<float>(kind == 1 ? natural * 1.4426950408889634 : natural);
+}
+
+void decodeCta(const Json &params, int64_t pid, void *const *args) {
+  Parameters p(args);
+  Strided<uint16_t> q(p, 4);
+  char *pool = p.get<char *>();
+  int64_t slots = p.get<int64_t>(), pageSize = p.get<int64_t>();
+  int64_t pageStride = p.get<int64_t>(), rowStride = p.get<int64_t>();
+  Strided<int32_t> indices(p, 3), lengths(p, 3);
+  Strided<float> sink(p, 1);
+  Strided<uint16_t> out(p, 4);
+  Strided<float> lse(p, 3), partO(p, 4), partM(p, 3), partL(p, 3);
+  float scale = p.get<float>();
+  int64_t splits = p.get<int64_t>();
+
+  int64_t BH = params["BH"].get<int64_t>(), BN = params["BN"].get<int64_t>();
+  int64_t S = q.extents[1], H = q.extents[2], W = indices.extents[2];
+  int64_t headTiles = (H + BH - 1) / BH;
+  int64_t split = pid % splits, tile = pid / splits % headTiles;
+  int64_t r = pid / splits / headTiles, b = r / S, s = r % S;
+  int64_t perSplit = ((W + BN - 1) / BN + splits - 1) / splits * BN;
+  int64_t length = W;
+  if (params["HAS_LENGTH"].get<bool>())
+    length = std::clamp<int64_t>(lengths.at({b, s, 0}), 0, W);
+  int64_t begin = split * perSplit, end = std::min(begin + perSplit, length);
+  for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h) {
+    Row row;
+    std::vector<double> key(512);
+    for (int64_t n = begin; n < end; ++n) {
+      int64_t slot = indices.at({b, s, n});
+      if (slot < 0 || slot >= slots)
+        continue;
+      auto *page =
+          reinterpret_cast<uint8_t *>(pool) + slot / pageSize * pageStride;
+      uint8_t *data = page + slot % pageSize * rowStride;
+      uint8_t *scales = page + pageSize * rowStride + slot % pageSize * 8;
+      double sum = 0;
+      for (int d = 0; d < 512; ++d) {
+        uint16_t word = 0;
+        if (d >= 448)
+          std::memcpy(&word, data + 448 + 2 * (d - 448), 2);
+        key[static_cast<size_t>(d)] =
+            d < 448 ? fromE4M3(data[d]) * fromUE8M0(scales[d / 64])
+                    : fromBF16(word);
+        sum += fromBF16(q.at({b, s, h, d})) * key[static_cast<size_t>(d)];
+      }
+      double logit = scale * sum, m = std::max(row.m, logit);
+      double old = std::exp(row.m - m), weight = std::exp(logit - m);
+      row.l = row.l * old + weight;
+      for (size_t d = 0; d < 512; ++d)
+        row.o[d] = row.o[d] * old + weight * key[d];
+      row.m = m;
+    }
+    if (!params["SPLIT"].get<bool>()) {
+      storeRow(params, out, lse, sink, b, s, h, row);
+      continue;
+    }
+    for (int64_t d = 0; d < 512; ++d)
+      partO.at({split, r, h, d}) =
+          static_cast<float>(row.o[static_cast<size_t>(d)]);
+    partM.at({split, r, h}) = static_cast<float>(row.m);
+    partL.at({split, r, h}) = static_cast<float>(row.l);
+  }
+}
+
+void mergeCta(const Json &params, int64_t pid, void *const *args) {
+  Parameters p(args);
+  Strided<float> partO(p, 4), partM(p, 3), partL(p, 3), sink(p, 1);
+  Strided<uint16_t> out(p, 4);
+  Strided<float> lse(p, 3);
+  int64_t splits = p.get<int64_t>();
+  int64_t BH = params["BH"].get<int64_t>(), BD = params["BD"].get<int64_t>();
+  int64_t S = out.extents[1], H = out.extents[2];
+  int64_t columns = (out.extents[3] + BD - 1) / BD;
+  int64_t headTiles = (H + BH - 1) / BH;
+  if (pid % columns) // one column tile does the whole row
+    return;
+  int64_t tile = pid / columns % headTiles, r = pid / columns / headTiles;
+  for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h) {
+    Row row;
+    for (int64_t i = 0; i < splits; ++i) {
+      double mi = partM.at({i, r, h}), m = std::max(row.m, mi);
+      if (std::isinf(m))
+        continue;
+      double old = std::exp(row.m - m), factor = std::exp(mi - m);
+      row.l = row.l * old + partL.at({i, r, h}) * factor;
+      for (int64_t d = 0; d < 512; ++d)
+        row.o[static_cast<size_t>(d)] = row.o[static_cast<size_t>(d)] * old +
+                                        partO.at({i, r, h, d}) * factor;
+      row.m = m;
+    }
+    storeRow(params, out, lse, sink, r / S, r % S, h, row);
+  }
+}
+} // namespace
+
+struct mlatile_sim_program {
+  Json request;
+};
+
+extern "C" {
+MLATILE_COMPILER_API int fake_compile_count(void) { return compileCount; }
+
+int mlatile_compiler_abi_version(void) { return MLATILE_COMPILER_ABI_VERSION; }
+void mlatile_compiler_free_string(char *string) { std::free(string); }
+
+int mlatile_compiler_compile(const char *text, mlatile_compiled **result,
+                             char **error) {
+  ++compileCount;
+  Json request = Json::parse(text);
+  if (request.value("source", "").find("syntax error") != std::string::npos)
+    return fail(MLATILE_COMPILER_COMPILE_ERROR,
+                request["source_name"].get<std::string>() +
+                    ":3:7: error: expected an operation",
+                error);
+  bool cubin = request["cubin"].get<bool>();
+  if (cubin && std::getenv("FAKE_NO_PTXAS"))
+    return fail(MLATILE_COMPILER_PTXAS_ERROR, "no ptxas found", error);
+  std::string kernel = request["kernel"].get<std::string>();
+  Json meta = {{"name", kernel},
+               {"target", request["target"]},
+               {"params", request["params"]},
+               {"threads", 128},
+               {"shared_bytes", 40000},
+               {"args", argumentsOf(kernel)},
+               {"buffers", {{"k", {0, 40000}}}},
+               {"seconds", {{"total", 0.0}}}};
+  meta["ptxas"] = nullptr;
+  if (cubin)
+    meta["ptxas"] = {{"version", "13.0"},
+                     {"registers", 128},
+                     {"spill_stores", 0},
+                     {"spill_loads", 0},
+                     {"static_shared", 0}};
+  auto *compiled = new Compiled;
+  compiled->meta = meta.dump();
+  compiled->contents = {"// ptx of " + kernel, request.dump(), "// mlir"};
+  const char *names[] = {"ptx", "llvm", "mlir", "cubin"};
+  if (cubin)
+    compiled->contents.push_back("cubin of " + request.dump());
+  for (size_t i = 0; i < compiled->contents.size(); ++i)
+    compiled->entries.push_back(
+        {names[i], compiled->contents[i].data(), compiled->contents[i].size()});
+  compiled->meta_json = compiled->meta.c_str();
+  compiled->num_blobs = compiled->entries.size();
+  compiled->blobs = compiled->entries.data();
+  *result = compiled;
+  return MLATILE_COMPILER_OK;
+}
+
+void mlatile_compiler_free_compiled(mlatile_compiled *compiled) {
+  delete static_cast<Compiled *>(compiled);
+}
+
+int mlatile_compiler_info(const char *, char **info, char **) {
+  *info = copyOf("{\"build_id\": \"fake\"}");
+  return MLATILE_COMPILER_OK;
+}
+
+int mlatile_sim_load(const void *ir, size_t size, const char *,
+                     mlatile_sim_program **program, char **) {
+  std::string text(static_cast<const char *>(ir), size);
+  *program = new mlatile_sim_program{Json::parse(text)};
+  return MLATILE_COMPILER_OK;
+}
+
+int mlatile_sim_launch(mlatile_sim_program *program, unsigned gridX,
+                       unsigned gridY, unsigned gridZ, unsigned block,
+                       size_t shared, void *const *args, size_t count,
+                       const char *options, char **stats, char **error) {
+  bool decode = program->request["kernel"] == "decode";
+  size_t expected = decode ? 8 + 5 + 6 + 6 + 2 + 8 + 6 + 8 + 6 + 6 + 2
+                           : 8 + 6 + 6 + 2 + 8 + 6 + 1;
+  if (count != expected || gridY != 1 || gridZ != 1 || block != 128 ||
+      shared != 40000)
+    return fail(MLATILE_COMPILER_SIM_ERROR,
+                "expected " + std::to_string(expected) + " parameters, got " +
+                    std::to_string(count),
+                error);
+  for (unsigned pid = 0; pid < gridX; ++pid)
+    (decode ? decodeCta : mergeCta)(program->request["params"], pid, args);
+  if (stats)
+    *stats =
+        copyOf(Json{{"grid", gridX}, {"options", Json::parse(options)}}.dump());
+  return MLATILE_COMPILER_OK;
+}
+
+void mlatile_sim_free(mlatile_sim_program *program) { delete program; }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Fixtures.h"
+
+using namespace mlatile;
+
+namespace {
+TEST(Plan, FillsTheMachineButGivesEverySplitATile) {
+  Problem p = smallProblem();
+  std::shared_ptr<const Plan> made = plan(p);
+  EXPECT_EQ(made->kernel, "decode");
+  EXPECT_EQ(made->compute, "bf16");
+  EXPECT_EQ(made->target, "sm_120a");
+  EXPECT_EQ(made->numSplits, 6); // 192 candidates are six tiles of 32
+  ASSERT_EQ(made->launches.size(), 2u);
+  EXPECT_EQ(made->launches[0].grid, 3u * 1 * 6);
+  EXPECT_EQ(made->launches[1].grid, 3u * 1 * 8);
+  EXPECT_EQ(made->launches[1].kernel.symbol, "merge");
+
+  p.numSMs = 6; // three CTAs already: two splits fill it
+  EXPECT_EQ(plan(p)->numSplits, 2);
+  p.numTokens = 200;
+  EXPECT_EQ(plan(p)->numSplits, 1);
+  EXPECT_EQ(plan(p)->launches.size(), 1u);
+}
+
+TEST(Plan, PlannedSplitsAreNeverEmpty) {
+  for (int64_t width : {1, 31, 32, 33, 500, 513, 1152, 7936})
+    for (int64_t sms : {1, 7, 48, 132, 170, 188}) {
+      Problem p = smallProblem();
+      p.numTokens = 1;
+      p.width = width;
+      p.numSMs = sms;
+      int64_t splits = plan(p)->numSplits, tiles = (width + 31) / 32;
+      int64_t each = (tiles + splits - 1) / splits;
+      EXPECT_LT((splits - 1) * each, tiles) << width << " on " << sms;
+      EXPECT_LE(splits, sms);
+    }
+}
+
+TEST(Plan, WorkspaceIsExact) {
+  Problem p = smallProblem();
+  p.numSplits = 7;
+  std::shared_ptr<const Plan> made = plan(p);
+  int64_t entries = 7 * 3 * 11;
+  int64_t rows = (entries * 4 + 255) / 256 * 256;
+  EXPECT_EQ(made->workspaceBytes, entries * 512 * 4 + 2 * rows);
+  EXPECT_EQ(made->partials.maxima % 256, 0);
+  EXPECT_EQ(made->partials.sums % 256, 0);
+  EXPECT_EQ(made->counterBytes, 0);
+  p.numSplits = 1;
+  EXPECT_EQ(plan(p)->workspaceBytes, 0);
+}
+
+TEST(Plan, AnySplitCountIsLegal) {
+  Problem p = smallProblem();
+  for (int64_t splits : {1, 2, 7, 64, 1000}) {
+    p.numSplits = splits;
+    EXPECT_EQ(plan(p)->numSplits, splits);
+  }
+}
+
+TEST(Plan, SinkAndLseBelongToTheMerge) {
+  Problem p = smallProblem();
+  p.hasSink = true;
+  p.hasLengths = true;
+  p.lse = LseKind::BaseE;
+  p.numSplits = 2;
+  auto split = plan(p)->launches;
+  EXPECT_EQ(split[0].kernel.params.at("HAS_SINK"), "false");
+  EXPECT_EQ(split[0].kernel.params.at("LSE"), "0");
+  EXPECT_EQ(split[0].kernel.params.at("HAS_LENGTH"), "true");
+  EXPECT_EQ(split[1].kernel.params.at("HAS_SINK"), "true");
+  EXPECT_EQ(split[1].kernel.params.at("LSE"), "2");
+  p.numSplits = 1;
+  EXPECT_EQ(plan(p)->launches[0].kernel.params.at("LSE"), "2");
+}
+
+TEST(Plan, RunTimeSizesShareAKernel) {
+  Problem p = smallProblem();
+  p.numSplits = 2;
+  Problem other = p;
+  other.numTokens = 9;
+  other.numHeads = 64;
+  other.width = 7936;
+  other.pageSize = 2304;
+  other.numSplits = 5;
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(plan(p)->launches[i].kernel.name(),
+              plan(other)->launches[i].kernel.name());
+}
+
+TEST(Plan, NoRowsNoLaunch) {
+  Problem p = smallProblem();
+  p.numTokens = 0;
+  EXPECT_TRUE(plan(p)->launches.empty());
+  EXPECT_EQ(plan(p)->workspaceBytes, 0);
+  EXPECT_HAS(plan(p)->explain(), "no launch");
+}
+
+TEST(Plan, GridLimit) {
+  Problem p = smallProblem();
+  p.numTokens = 1 << 20;
+  EXPECT_EQ(plan(p)->launches[0].grid, 1u << 20); // tokens on grid x
+  p.numTokens = kMaxCount;
+  p.numHeads = 128;
+  EXPECT_HAS(errorOf<ArgumentError>([&] { plan(p); }), "num_tokens");
+  p.numTokens = 1 << 20;
+  p.numSplits = 4096;
+  EXPECT_HAS(errorOf<ArgumentError>([&] { plan(p); }),
+             "`num_splits`: expected at most");
+}
+
+TEST(Plan, DeclinesWithReasons) {
+  Problem p = smallProblem();
+  p.kvFormat = "glm";
+  std::string text = errorOf<UnsupportedError>([&] { plan(p); });
+  EXPECT_HAS(text, "decode: format `glm` is not built yet");
+  EXPECT_HAS(text, "prefill: not built yet");
+  EXPECT_EQ(supported(p).reason, text);
+  EXPECT_FALSE(supported(p).ok);
+
+  p = smallProblem();
+  p.kernel = "swapab";
+  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }),
+             "swapab: not built yet");
+  p = smallProblem();
+  p.compute = "fp8";
+  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }), "compute `fp8`");
+  p = smallProblem();
+  p.extraWidth = 128;
+  p.extraPageSize = 64;
+  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }), "second cache");
+  EXPECT_TRUE(supported(smallProblem()).ok);
+  EXPECT_EQ(supported(smallProblem()).reason, "");
+}
+
+/// Each change alone must be refused with this text.
+TEST(Plan, MalformedProblems) {
+  struct Case {
+    void (*change)(Problem &);
+    const char *text;
+  };
+  const Case cases[] = {
+      {[](Problem &p) { p.numTokens = -1; }, "`num_tokens`: expected 0 to"},
+      {[](Problem &p) { p.numHeads = 0; },
+       "`num_heads`: expected 1 to 128, got 0"},
+      {[](Problem &p) { p.numHeads = 129; }, "got 129"},
+      {[](Problem &p) { p.width = 0; }, "`width`"},
+      {[](Problem &p) { p.kvFormat = "v4"; }, "`kv_format`: expected 'dsv3_2'"},
+      {[](Problem &p) { p.kvFormat = "dsv4_1_fp4"; },
+       "only in the extra cache"},
+      {[](Problem &p) { p.pageSize = 0; }, "`page_size`"},
+      {[](Problem &p) { p.pageStride = 28040; }, "the next good one is 28048"},
+      {[](Problem &p) { p.pageStride = 28016; },
+       "expected at least 28032 bytes"},
+      {[](Problem &p) { p.rowStride = 576; }, "`row_stride`: expected none"},
+      {[](Problem &p) { p.extraPageSize = 64; }, "without extra_width"},
+      {[](Problem &p) { p.extraWidth = 64; },
+       "`extra_page_size`: expected a value"},
+      {[](Problem &p) { p.kernel = "fast"; }, "`kernel`: expected 'auto'"},
+      {[](Problem &p) { p.compute = "fp4"; }, "`compute`"},
+      {[](Problem &p) { p.numSplits = 0; }, "`num_splits`: expected 1 to"},
+      {[](Problem &p) { p.target = "sm_80"; }, "`target`: expected 'sm_120a'"},
+      {[](Problem &p) { p.numSMs = 0; }, "`num_sms`"},
+  };
+  for (const Case &c : cases) {
+    Problem p = smallProblem();
+    c.change(p);
+    EXPECT_HAS(errorOf<ArgumentError>([&] { plan(p); }), c.text);
+    EXPECT_FALSE(supported(p).ok);
+  }
+}
+
+TEST(Plan, MemoKeepsProblemsApart) {
+  Problem a = smallProblem(), b = smallProblem();
+  EXPECT_EQ(plan(a), plan(b));
+  b.hasSink = true;
+  EXPECT_NE(a.key(), b.key());
+  b = a;
+  b.extraKvFormat = "";
+  EXPECT_NE(a.key(), b.key());
+  b = a;
+  b.pageStride = 0;
+  EXPECT_NE(a.key(), b.key());
+}
+
+TEST(Problems, FromJson) {
+  std::vector<Problem> list = parseProblems(
+      R"([{"name": "x", "num_tokens": 3, "num_heads": 8, "width": 65, "kv_format": "dsv4", "page_size": 64,
+           "has_sink": true, "lse": "e", "num_splits": 4, "target": "sm_90a"},
+          {"num_tokens": 1, "num_heads": 8, "width": 65, "kv_format": "dsv4", "page_size": 2, "lse": "2", "num_splits": 1}])");
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].lse, LseKind::BaseE);
+  EXPECT_EQ(list[0].target, "sm_90a");
+  EXPECT_EQ(kernelsOf(list).size(), 3u); // decode and merge, decode
+  EXPECT_HAS(errorOf<ArgumentError>([] { parseProblems("[{\"heads\": 3}]"); }),
+             "got 'heads'");
+  EXPECT_HAS(
+      errorOf<ArgumentError>([] { parseProblems("[{\"num_heads\": \"3\"}]"); }),
+      "`num_heads`: expected an integer");
+  EXPECT_HAS(errorOf<ArgumentError>([] { parseProblems("{"); }),
+             "expected JSON");
+}
+} // namespace
