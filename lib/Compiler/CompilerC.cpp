@@ -3,6 +3,7 @@
 #include "mlatile/Compiler/Compiler.h"
 #include "mlatile/Compiler/KernelFiles.h"
 #include "mlatile/Compiler/compiler_c.h"
+#include "mlatile/Pipelines/Pipelines.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/SHA256.h"
@@ -128,6 +129,7 @@ llvm::Expected<std::string> info(const char *json) {
   llvm::json::Object result{{"abi", MLATILE_COMPILER_ABI_VERSION},
                             {"build_id", compilerBuildId()},
                             {"llvm_version", LLVM_VERSION_STRING},
+                            {"pipeline", describePipeline()},
                             {"ptxas", nullptr}};
   llvm::json::Object kernels;
   for (const std::string &name : kernelFileNames()) {

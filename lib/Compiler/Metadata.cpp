@@ -44,10 +44,16 @@ void readParams(Operation *kernel, CompiledKernel &result) {
 }
 
 void readBuffers(Operation *kernel, CompiledKernel &result) {
+  // Passes give several buffers one name; the second is "name.1".
+  std::map<std::string, int> seen;
   kernel->walk([&](tilegpu::AllocOp alloc) {
-    if (std::optional<uint64_t> offset = alloc.getOffset())
-      result.buffers.emplace_back(alloc.getName().str(), *offset,
-                                  alloc.getNumBytes());
+    std::optional<uint64_t> offset = alloc.getOffset();
+    if (!offset)
+      return;
+    std::string name = alloc.getName().str();
+    if (int copies = seen[name]++)
+      name += "." + std::to_string(copies);
+    result.buffers.emplace_back(std::move(name), *offset, alloc.getNumBytes());
   });
 }
 

@@ -46,6 +46,20 @@ void buildConversion(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertTileToNVVM({.target = options.target}));
 }
 
+std::string describePipeline() {
+  OpPassManager pm("builtin.module");
+  PipelineOptions options;
+  buildSelection(pm, options);
+  buildSpecialise(pm, options);
+  buildStaging(pm, options);
+  buildPlacement(pm, options);
+  buildConversion(pm, options);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  pm.printAsTextualPipeline(stream);
+  return text;
+}
+
 void registerPipelines() {
   registerPass([] { return createSelectKernel(); });
   registerPass([] { return createAttachPTX(); });

@@ -160,8 +160,10 @@ llvm::Expected<PtxasResult> runPtxas(const PtxasTool &tool, llvm::StringRef ptx,
         "expected a ptxas optimisation level of 0 to 3, got {0}", optLevel));
   std::string arch = ("-arch=" + llvm::StringRef(target.name)).str();
   std::string level = llvm::formatv("-O{0}", optLevel);
-  auto output = execute(
-      tool.path, {arch, level, "-v", "/dev/stdin", "-o", "/dev/stdout"}, ptx);
+  auto output = execute(tool.path,
+                        {arch, level, "-v", "-suppress-debug-info",
+                         "/dev/stdin", "-o", "/dev/stdout"},
+                        ptx);
   if (!output)
     return output.takeError();
   if (output->rc != 0)

@@ -28,7 +28,10 @@ void registerLLVMTranslations(DialectRegistry &registry) {
 std::unique_ptr<llvm::Module> translateToLLVM(ModuleOp module,
                                               llvm::LLVMContext &context) {
   PassManager scopes(module.getContext());
-  scopes.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  // Directives only: with more, NVPTX asks ptxas for a debug build, which ptxas
+  // does not optimise.
+  scopes.addPass(LLVM::createDIScopeForLLVMFuncOpPass(
+      {LLVM::DIEmissionKind::DebugDirectivesOnly}));
   if (failed(scopes.run(module)))
     return nullptr;
   llvm::StringRef name = module.getSymName().value_or("kernel");
@@ -36,8 +39,7 @@ std::unique_ptr<llvm::Module> translateToLLVM(ModuleOp module,
       translateModuleToLLVMIR(module, context, name);
   if (!llvmModule)
     return nullptr;
-  // What NVPTX's target machine would say; spelled out here so that this part
-  // does not depend on the back end, and checked against it in translateToPTX.
+  // The text of the module is then complete: llc and opt take it as it is.
   llvmModule->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
   llvmModule->setDataLayout(llvmModule->getTargetTriple().computeDataLayout());
   return llvmModule;

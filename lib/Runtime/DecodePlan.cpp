@@ -16,7 +16,6 @@ constexpr int64_t kHeadTile = 16;      // BH
 constexpr int64_t kCandidateTile = 32; // BN
 constexpr int64_t kMergeColumns = 64;  // BD
 constexpr int64_t kWarps = 4;
-constexpr int64_t kStages = 2;
 constexpr int64_t kMaxGridX = 2147483647;
 
 const char *boolean(bool value) { return value ? "true" : "false"; }
@@ -32,7 +31,6 @@ KernelSpec decodeSpec(const Problem &problem, const Plan &plan, bool split) {
       {"BH", std::to_string(kHeadTile)},
       {"BN", std::to_string(kCandidateTile)},
       {"WARPS", std::to_string(kWarps)},
-      {"STAGES", std::to_string(kStages)},
       {"HAS_LENGTH", boolean(problem.hasLengths)},
       {"HAS_SINK", boolean(problem.hasSink && !split)},
       {"SPLIT", boolean(split)},

@@ -74,7 +74,8 @@ Pool checkPool(const std::string &argument, const std::string &prefix,
     size_t axis = tokenAxis(argument, tensor, pageSize);
     checkRecord(argument, tensor, format);
     int64_t stride = tensor.strides[axis];
-    if (footer && pageSize > 1 && stride != format.tokenBytes())
+    bool strided = pageSize > 1 && !isEmpty(tensor);
+    if (footer && strided && stride != format.tokenBytes())
       throw ArgumentError(
           argument,
           "expected a token stride of " + std::to_string(format.tokenBytes()) +
@@ -83,7 +84,7 @@ Pool checkPool(const std::string &argument, const std::string &prefix,
               "is nominal), got " +
               std::to_string(stride) +
               (stride < format.tokenBytes() ? ": tokens overlap" : ""));
-    if (!footer && pageSize > 1) {
+    if (!footer && strided) {
       if (rowStride && *rowStride != stride)
         throw ArgumentError("row_stride", "expected " + std::to_string(stride) +
                                               ", the token stride of `" +

@@ -25,7 +25,14 @@ void checkShape(const char *argument, const Tensor &tensor,
                                       shapeText(tensor.shape));
 }
 
+bool isEmpty(const Tensor &tensor) {
+  return std::find(tensor.shape.begin(), tensor.shape.end(), 0) !=
+         tensor.shape.end();
+}
+
 void checkLastContiguous(const char *argument, const Tensor &tensor) {
+  if (isEmpty(tensor))
+    return;
   if (tensor.shape.back() > 1 && tensor.strides.back() != 1)
     throw ArgumentError(
         argument, "expected a contiguous last dimension, got stride " +
@@ -35,9 +42,7 @@ void checkLastContiguous(const char *argument, const Tensor &tensor) {
 void checkAligned(const char *argument, const Tensor &tensor, int64_t bytes) {
   uint64_t rest =
       reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uint64_t>(bytes);
-  bool empty = std::find(tensor.shape.begin(), tensor.shape.end(), 0) !=
-               tensor.shape.end();
-  if (rest != 0 && !empty)
+  if (rest != 0 && !isEmpty(tensor))
     throw ArgumentError(argument, "expected an address that is a multiple of " +
                                       std::to_string(bytes) +
                                       " bytes, got one that is " +

@@ -14,6 +14,8 @@ void checkType(const char *argument, const Tensor &tensor, DType expected);
 void checkShape(const char *argument, const Tensor &tensor,
                 const std::vector<int64_t> &expected,
                 const std::string &meaning);
+/// No element: strides and address mean nothing then.
+bool isEmpty(const Tensor &tensor);
 /// Elements of the last dimension must be neighbours.
 void checkLastContiguous(const char *argument, const Tensor &tensor);
 /// Data must start at a multiple of so many bytes, unless there are none.

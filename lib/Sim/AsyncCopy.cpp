@@ -13,25 +13,35 @@ using llvm::formatv;
 
 namespace {
 
-void checkAligned(Lane *lane, const void *address, uint32_t to,
-                  const char *what, uint32_t site) {
-  if (reinterpret_cast<uintptr_t>(address) % to)
-    failAt(lane, site,
-           formatv("{0} address {1} is not {2}-byte aligned", what, address, to)
-               .str());
+[[noreturn]] void failAlignment(Lane *lane, const void *address, uint32_t to,
+                                const char *what, uint32_t site) {
+  failAt(lane, site,
+         formatv("{0} address {1} is not {2}-byte aligned", what, address, to)
+             .str());
 }
 
-void checkShared(Lane *lane, const void *address, uint32_t bytes,
-                 const char *what, uint32_t site) {
+inline void checkAligned(Lane *lane, const void *address, uint32_t to,
+                         const char *what, uint32_t site) {
+  if (reinterpret_cast<uintptr_t>(address) & (to - 1))
+    failAlignment(lane, address, to, what, site);
+}
+
+[[noreturn]] void failRange(Lane *lane, const void *address, uint32_t bytes,
+                            const char *what, uint32_t site) {
   Cta &cta = ctaOf(lane);
-  if (!cta.owns(address, bytes))
-    failAt(lane, site,
-           formatv("{0}: {1} bytes at shared offset {2} are outside the {3} "
-                   "bytes of shared memory",
-                   what, bytes,
-                   static_cast<const uint8_t *>(address) - cta.shared,
-                   cta.sharedBytes)
-               .str());
+  failAt(lane, site,
+         formatv("{0}: {1} bytes at shared offset {2} are outside the {3} "
+                 "bytes of shared memory",
+                 what, bytes,
+                 static_cast<const uint8_t *>(address) - cta.shared,
+                 cta.sharedBytes)
+             .str());
+}
+
+inline void checkShared(Lane *lane, const void *address, uint32_t bytes,
+                        const char *what, uint32_t site) {
+  if (!ctaOf(lane).owns(address, bytes))
+    failRange(lane, address, bytes, what, site);
 }
 
 } // namespace
@@ -90,8 +100,7 @@ void mlatile::sim::copyAsyncWaitAll(Lane *lane) {
 
 void mlatile::sim::copyAsyncArrive(Lane *lane, void *address, uint32_t noinc,
                                    uint32_t site) {
-  Mbarrier &bar =
-      findMbarrier(lane, address, site, "cp.async.mbarrier.arrive");
+  Mbarrier &bar = findMbarrier(lane, address, site, "cp.async.mbarrier.arrive");
   if (!noinc)
     ++bar.pending;
   bar.deferred.push_back(
@@ -102,10 +111,11 @@ void mlatile::sim::copyAsyncArrive(Lane *lane, void *address, uint32_t noinc,
 void mlatile::sim::bulkLoad(Lane *lane, void *dst, void *address,
                             const void *src, uint32_t size, uint32_t site) {
   if (size % 16)
-    failAt(lane, site,
-           formatv("expected a bulk copy size that is a multiple of 16, got {0}",
-                   size)
-               .str());
+    failAt(
+        lane, site,
+        formatv("expected a bulk copy size that is a multiple of 16, got {0}",
+                size)
+            .str());
   checkAligned(lane, dst, 16, "bulk copy destination", site);
   checkAligned(lane, src, 16, "bulk copy source", site);
   checkShared(lane, dst, size, "bulk copy", site);
@@ -123,10 +133,11 @@ void mlatile::sim::bulkLoad(Lane *lane, void *dst, void *address,
 void mlatile::sim::bulkStore(Lane *lane, void *dst, const void *src,
                              uint32_t size, uint32_t site) {
   if (size % 16)
-    failAt(lane, site,
-           formatv("expected a bulk copy size that is a multiple of 16, got {0}",
-                   size)
-               .str());
+    failAt(
+        lane, site,
+        formatv("expected a bulk copy size that is a multiple of 16, got {0}",
+                size)
+            .str());
   checkAligned(lane, dst, 16, "bulk copy destination", site);
   checkAligned(lane, src, 16, "bulk copy source", site);
   checkShared(lane, src, size, "bulk copy", site);

@@ -71,9 +71,9 @@ bool mlatile::sim::arriveAtBarrier(Warp &warp, const Op &op, uint32_t active,
   uint32_t id = uniform(warp, op, 0, active, by, "id");
   uint32_t count = uniform(warp, op, 1, active, by, "thread count");
   if (id >= cta.barriers.size())
-    failAt(by, op.site,
-           llvm::formatv("expected a barrier id from 0 to 15, got {0}", id)
-               .str());
+    failAt(
+        by, op.site,
+        llvm::formatv("expected a barrier id from 0 to 15, got {0}", id).str());
   if (count % 32 || count > cta.warps.size() * 32)
     failAt(by, op.site,
            llvm::formatv("expected a barrier thread count that is a multiple "

@@ -157,7 +157,8 @@ bool parseMatrixMove(llvm::ArrayRef<StringRef> words, bool store,
   return true;
 }
 
-template <typename Mode> void setMode(Collective &out, OpCode code, Mode mode) {
+template <typename Mode>
+void setMode(Collective &out, OpCode code, Mode mode) {
   out.op.code = code;
   out.op.mode = static_cast<uint8_t>(mode);
 }
@@ -304,7 +305,8 @@ bool mlatile::sim::parseCollective(StringRef name, Collective &out) {
 }
 
 bool mlatile::sim::parseMovMatrix(const llvm::CallBase &call, Collective &out) {
-  const auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+  const auto *assembly =
+      llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
   if (!assembly)
     return false;
   StringRef text = StringRef(assembly->getAsmString()).trim();

@@ -15,8 +15,8 @@ std::string describeWait(const Cta &cta, const Lane &lane) {
   switch (lane.wait) {
   case Wait::Mbarrier:
   case Wait::Poll: {
-    if (lane.wait == Wait::Poll && lane.waitMbarrier >= cta.mbarriers.size())
-      return formatv("poll at {0}", site).str();
+    if (lane.waitMbarrier == kNoMbarrier)
+      return formatv("poll memory at {0}", site).str();
     const Mbarrier &bar = cta.mbarriers[lane.waitMbarrier];
     std::string what = lane.waitByToken
                            ? formatv("phase {0}", lane.waitPhase).str()

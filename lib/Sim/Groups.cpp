@@ -141,10 +141,9 @@ void Grouper::visit(Instruction &inst) {
     if (call->isInlineAsm())
       collective = parseMovMatrix(*call, what);
     else if (Function *callee = call->getCalledFunction()) {
-      StringRef name =
-          callee->isIntrinsic()
-              ? Intrinsic::getBaseName(callee->getIntrinsicID())
-              : StringRef();
+      StringRef name = callee->isIntrinsic()
+                           ? Intrinsic::getBaseName(callee->getIntrinsicID())
+                           : StringRef();
       if (name.consume_front("llvm.nvvm."))
         collective = parseCollective(name, what);
     }
@@ -212,7 +211,8 @@ void Grouper::visitCollective(CallBase &call, Collective what) {
     wholeMask = mask && mask->isMinusOne();
   }
   bool dependsOnDeferred = any_of(call.args(), [&](Value *operand) {
-    return dependents.count(operand) || dependents.count(withoutBitcast(operand));
+    return dependents.count(operand) ||
+           dependents.count(withoutBitcast(operand));
   });
   if (dependsOnDeferred || !wholeMask || what.alone || wantedRows > kMaxRows)
     flush(&call);
@@ -256,8 +256,8 @@ void Grouper::assignRows(Group &group) {
     for (User *user : value->users()) {
       auto *inst = cast<Instruction>(user);
       auto found = direct.find(inst);
-      bool projection = found != direct.end() && !memberOf.count(
-                            dyn_cast<CallBase>(inst));
+      bool projection =
+          found != direct.end() && !memberOf.count(dyn_cast<CallBase>(inst));
       if (projection)
         continue;
       auto *call = dyn_cast<CallBase>(inst);
@@ -367,9 +367,8 @@ void Grouper::replaceResults(Instruction *before, const Group &group) {
   for (Instruction *projection : projections)
     if (readOutside(projection)) {
       Value *value = load(direct.lookup(projection), projection->getType());
-      projection->replaceUsesWithIf(value, [&](Use &use) {
-        return !direct.count(use.getUser());
-      });
+      projection->replaceUsesWithIf(
+          value, [&](Use &use) { return !direct.count(use.getUser()); });
     }
   for (auto [i, member] : enumerate(members)) {
     Type *type = member.call->getType();
@@ -386,16 +385,14 @@ void Grouper::replaceResults(Instruction *before, const Group &group) {
     } else {
       value = load({static_cast<unsigned>(i), 0}, type);
     }
-    member.call->replaceUsesWithIf(value, [&](Use &use) {
-      return !direct.count(use.getUser());
-    });
+    member.call->replaceUsesWithIf(
+        value, [&](Use &use) { return !direct.count(use.getUser()); });
   }
   for (Instruction *inst : deferred)
     inst->moveBefore(before->getIterator());
   for (Member &member : members) {
     if (!member.call->getType()->isVoidTy())
-      member.call->replaceAllUsesWith(
-          PoisonValue::get(member.call->getType()));
+      member.call->replaceAllUsesWith(PoisonValue::get(member.call->getType()));
     member.call->eraseFromParent();
   }
   // Others stand behind this place: they are erased when the walk is over.

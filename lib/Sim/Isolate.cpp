@@ -115,8 +115,8 @@ void giveSignature(Rewrite &rewrite, Function &kernel) {
   rewrite.lane->setName("lane");
   IRBuilder<> b(&entry->getEntryBlock(), entry->getEntryBlock().begin());
   for (Argument &arg : kernel.args()) {
-    Value *slot = b.CreateConstGEP1_32(pointer, entry->getArg(1),
-                                       arg.getArgNo());
+    Value *slot =
+        b.CreateConstGEP1_32(pointer, entry->getArg(1), arg.getArgNo());
     Value *value = b.CreateLoad(pointer, slot);
     if (arg.hasByValAttr())
       value = b.CreateAddrSpaceCast(value, arg.getType());
@@ -134,9 +134,9 @@ uint32_t Rewrite::siteOf(const Instruction &inst, StringRef what) {
   std::string text = what.str();
   if (DebugLoc at = inst.getDebugLoc()) {
     StringRef file = at->getFilename();
-    text += formatv(" at {0}:{1}:{2}", file.rsplit('/').second.empty()
-                                           ? file
-                                           : file.rsplit('/').second,
+    text += formatv(" at {0}:{1}:{2}",
+                    file.rsplit('/').second.empty() ? file
+                                                    : file.rsplit('/').second,
                     at.getLine(), at.getCol())
                 .str();
   } else {
@@ -154,8 +154,8 @@ Error mlatile::sim::isolateKernel(Rewrite &rewrite) {
                              triple.str() + "'");
   Function *kernel = module.getFunction(rewrite.kernelName);
   if (!kernel || kernel->isDeclaration())
-    return createStringError("the module has no kernel '" +
-                             rewrite.kernelName + "'");
+    return createStringError("the module has no kernel '" + rewrite.kernelName +
+                             "'");
   if (kernel->getCallingConv() != CallingConv::PTX_Kernel)
     return createStringError("'" + rewrite.kernelName +
                              "' is not a kernel: expected calling convention "
@@ -181,8 +181,8 @@ Error mlatile::sim::isolateKernel(Rewrite &rewrite) {
       continue;
     function.deleteBody();
   }
-  for (StringRef list : {"llvm.used", "llvm.compiler.used",
-                         "llvm.global_ctors", "llvm.global_dtors"})
+  for (StringRef list : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
+                         "llvm.global_dtors"})
     if (GlobalVariable *global = module.getGlobalVariable(list, true))
       global->eraseFromParent();
   for (Function &function : make_early_inc_range(module)) {
@@ -213,10 +213,9 @@ Error mlatile::sim::placeSharedGlobals(Rewrite &rewrite) {
   for (GlobalVariable *global : globals) {
     if (global->use_empty())
       continue;
-    uint64_t align =
-        global->getAlign()
-            ? global->getAlign()->value()
-            : layout.getPreferredAlign(global).value();
+    uint64_t align = global->getAlign()
+                         ? global->getAlign()->value()
+                         : layout.getPreferredAlign(global).value();
     uint64_t size = layout.getTypeAllocSize(global->getValueType());
     if (align > 4096)
       return unsupported("shared memory aligned to more than 4096 bytes");
@@ -245,9 +244,9 @@ Error mlatile::sim::placeSharedGlobals(Rewrite &rewrite) {
                                           offsetof(Lane, shared));
       base = b.CreateLoad(b.getPtrTy(), field, "shared");
     }
-    Value *address = b.CreateAddrSpaceCast(
-        b.CreateConstGEP1_64(b.getInt8Ty(), base, offset), shared,
-        global->getName());
+    Value *address =
+        b.CreateAddrSpaceCast(b.CreateConstGEP1_64(b.getInt8Ty(), base, offset),
+                              shared, global->getName());
     global->replaceAllUsesWith(address);
   }
   for (GlobalVariable *global : globals)

@@ -33,9 +33,9 @@ float extendHalf(float x) {
 Error defineConversions(orc::LLJIT &jit) {
   orc::SymbolMap symbols;
   auto add = [&](StringRef name, auto *function) {
-    symbols[jit.mangleAndIntern(name)] = {
-        orc::ExecutorAddr::fromPtr(function),
-        JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+    symbols[jit.mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(function),
+                                          JITSymbolFlags::Exported |
+                                              JITSymbolFlags::Callable};
   };
   add("__truncsfbf2", truncateToBfloat);
   add("__truncdfbf2", truncateToBfloatFromDouble);
@@ -95,8 +95,8 @@ mlatile::sim::compile(std::unique_ptr<LLVMContext> context,
   module->setTargetTriple((*jit)->getTargetTriple());
   module->setDataLayout((*jit)->getDataLayout());
   orc::ThreadSafeContext shared(std::move(context));
-  if (Error error = (*jit)->addIRModule(
-          orc::ThreadSafeModule(std::move(module), shared)))
+  if (Error error =
+          (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), shared)))
     return std::move(error);
   auto address = (*jit)->lookup(name);
   if (!address)

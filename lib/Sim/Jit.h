@@ -17,9 +17,10 @@ struct CompiledEntry {
 };
 
 /// Compiles `module` for this host and finds function `name`.
-llvm::Expected<CompiledEntry> compile(std::unique_ptr<llvm::LLVMContext> context,
-                                      std::unique_ptr<llvm::Module> module,
-                                      llvm::StringRef name, unsigned optLevel);
+llvm::Expected<CompiledEntry>
+compile(std::unique_ptr<llvm::LLVMContext> context,
+        std::unique_ptr<llvm::Module> module, llvm::StringRef name,
+        unsigned optLevel);
 
 } // namespace mlatile::sim
 #endif

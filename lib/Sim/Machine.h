@@ -19,6 +19,7 @@ struct Cta;
 struct Warp;
 
 inline constexpr uint32_t kFullMask = 0xffffffffu;
+inline constexpr uint32_t kNoMbarrier = ~0u;
 
 /// A cp.async that has been issued and not landed.
 struct ThreadCopy {
@@ -40,7 +41,7 @@ enum class Wait : uint8_t {
   Collective, ///< rendezvous of its warp
   Barrier,    ///< CTA barrier
   Mbarrier,   ///< phase of an mbarrier
-  Poll,       ///< test_wait said no: others go first
+  Poll,       ///< asks again later: others go first
   Exited
 };
 
@@ -60,7 +61,7 @@ struct Lane {
 
   Wait wait = Wait::None;
   uint32_t waitSite = 0;
-  uint32_t waitMbarrier = 0; ///< index into Cta::mbarriers
+  uint32_t waitMbarrier = 0; ///< index into Cta::mbarriers, or kNoMbarrier
   bool waitByToken = false;
   uint64_t waitPhase = 0; ///< parity, or the phase number of a token
 
@@ -97,7 +98,7 @@ struct CtaBarrier {
   uint32_t waiting = 0;  ///< warps that wait
   bool reduces = false;
   bool all = true, any = false;
-  uint32_t count = 0; ///< of true predicates
+  uint32_t count = 0;               ///< of true predicates
   std::array<const Op *, 32> ops{}; ///< what each waiting warp executes
 };
 
@@ -160,6 +161,7 @@ struct Cta {
   uint64_t steps = 0;    ///< changes of state that may let a poll succeed
   uint64_t pollSteps = 0;
   uint32_t idlePolls = 0;
+  int64_t idleSince = 0; ///< of polls of memory, milliseconds; 0: not idle
   uint64_t random = 0;
   uint32_t lastWarp = 0;
   std::vector<Lane *> pollers;
@@ -196,6 +198,8 @@ inline uint32_t laneBit(const Lane *lane) { return 1u << lane->laneId; }
 /// Gives the processor away; returns when the lane has been made ready again.
 void suspend(Lane *lane, Wait wait, uint32_t site);
 void wake(Lane *lane);
+/// Lets everybody else run first. `mbarrier` indexes Cta::mbarriers.
+void poll(Lane *lane, uint32_t mbarrier, uint32_t site);
 /// Lets another warp run, for seeds that interleave.
 void yieldWarp(Lane *lane);
 [[noreturn]] void exitLane(Lane *lane);

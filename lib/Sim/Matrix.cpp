@@ -5,6 +5,7 @@
 #include "Transpose.h"
 #include "mlatile/Target/Instructions.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace mlatile;
@@ -34,6 +35,20 @@ static_assert(rowsAreContiguous());
 void readAddresses(Warp &warp, const Op &op, Lane *by,
                    uint8_t *(&addresses)[32]) {
   Cta &cta = *warp.cta;
+  if (op.in[0] != kImmediate && cta.sharedBytes >= 16) {
+    // The usual case: all are fine.
+    const uint32_t *words = warp.rows + op.in[0] * 32u;
+    auto base = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(cta.shared));
+    uint32_t largest = 0, low = 0;
+    for (unsigned i = 0; i < op.matrix.addresses; ++i) {
+      largest = std::max(largest, words[i] - base);
+      low |= words[i];
+      addresses[i] =
+          reinterpret_cast<uint8_t *>(static_cast<uintptr_t>(words[i]));
+    }
+    if (largest <= cta.sharedBytes - 16 && low % 16 == 0)
+      return;
+  }
   for (unsigned i = 0; i < op.matrix.addresses; ++i) {
     uint32_t word = op.input(0, warp.rows, i);
     auto *address = reinterpret_cast<uint8_t *>(static_cast<uintptr_t>(word));

@@ -121,7 +121,7 @@ uint32_t waitFor(Lane *lane, void *address, bool byToken, uint64_t wanted,
     lane->waitByToken = byToken;
     lane->waitPhase = wanted;
     if (!blocks) {
-      threadPoll(lane, site);
+      poll(lane, index, site);
       Mbarrier &after = cta.mbarriers[index];
       if (!satisfied(after, byToken, wanted))
         return 0;

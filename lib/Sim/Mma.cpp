@@ -119,8 +119,7 @@ const char *decodeScales(const Op &op, const uint32_t *rows, MmaOperands &x) {
   }
   for (int block = 0; block < info.scaleBlocks; ++block) {
     for (int m = 0; m < 16; ++m) {
-      uint32_t word =
-          op.input(first, rows, isa::blockScaleLaneA(m, threadA));
+      uint32_t word = op.input(first, rows, isa::blockScaleLaneA(m, threadA));
       x.scaleA[block][m] = decodeScale(info.scale, word >> 8 * (byteA + block));
     }
     for (int n = 0; n < 8; ++n) {
@@ -153,9 +152,8 @@ void storeD(const Op &op, const MmaOperands &x, uint32_t *const *regs) {
         uint32_t &word = regs[reg / 2][lane];
         word = reg % 2 ? (word & 0xffff) | half << 16 : half;
       } else {
-        regs[reg][lane] = std::isnan(value)
-                              ? kMmaNan
-                              : __builtin_bit_cast(uint32_t, value);
+        regs[reg][lane] =
+            std::isnan(value) ? kMmaNan : __builtin_bit_cast(uint32_t, value);
       }
     }
 }
@@ -178,7 +176,7 @@ const char *mlatile::sim::runMma(const Op &op, uint32_t *rows, bool fast) {
     regs[i] = constants[i];
   }
   const uint32_t *const *a = regs, *const *b = a + info.regsA,
-                                  *const *c = b + info.regsB;
+                        *const *c = b + info.regsB;
   uint32_t *d[4];
   for (unsigned i = 0; i < op.outputs; ++i)
     d[i] = rows + op.out[i] * 32u;
@@ -192,13 +190,14 @@ const char *mlatile::sim::runMma(const Op &op, uint32_t *rows, bool fast) {
     decodeA(info, a, x);
   if (!host || !host->decodeB(info, b, x))
     decodeB(info, b, x);
-  loadC(op, c, x);
+  bool fastAccumulator = host && !info.halfAccumulator;
+  fastAccumulator ? host->loadC(c, x) : loadC(op, c, x);
   if (!info.scaleBlocks)
     host ? host->multiply(info.k, x) : multiply(info.k, x);
   else if (host && !anyExtreme(info.scaleBlocks, x))
     host->multiplyScaled(info.k, info.scaleBlocks, x);
   else
     multiplyScaled(info.k, info.scaleBlocks, x);
-  storeD(op, x, d);
+  fastAccumulator ? host->storeD(x, d) : storeD(op, x, d);
   return nullptr;
 }

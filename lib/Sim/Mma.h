@@ -49,6 +49,9 @@ struct MmaFast {
                   MmaOperands &out);
   bool (*decodeB)(const MmaShapeInfo &info, const uint32_t *const *regs,
                   MmaOperands &out);
+  /// f32 accumulators; a NaN becomes the canonical one.
+  void (*loadC)(const uint32_t *const *regs, MmaOperands &out);
+  void (*storeD)(const MmaOperands &operands, uint32_t *const *regs);
   void (*multiply)(int k, MmaOperands &operands);
   void (*multiplyScaled)(int k, int blocks, MmaOperands &operands);
 };

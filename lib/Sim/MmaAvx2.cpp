@@ -36,7 +36,8 @@ constexpr bool contiguous(int bits) {
 static_assert(contiguous(16) && contiguous(8));
 
 /// Eight 16-bit patterns to f32.
-template <Element E> MLATILE_AVX2 __m256 widen(__m128i x) {
+template <Element E>
+MLATILE_AVX2 __m256 widen(__m128i x) {
   if constexpr (E == Element::BF16)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
   __m256 value = _mm256_cvtph_ps(x);
@@ -46,7 +47,8 @@ template <Element E> MLATILE_AVX2 __m256 widen(__m128i x) {
 }
 
 /// Eight bytes to the 16-bit patterns that widen<E> takes.
-template <Element E> MLATILE_AVX2 __m128i toHalf(__m128i bytes) {
+template <Element E>
+MLATILE_AVX2 __m128i toHalf(__m128i bytes) {
   __m128i x = _mm_cvtepu8_epi16(bytes);
   if constexpr (E == Element::E5M2)
     return _mm_slli_epi16(x, 8);
@@ -58,7 +60,7 @@ template <Element E> MLATILE_AVX2 __m128i toHalf(__m128i bytes) {
   return _mm_or_si128(half, sign);
 }
 
-MLATILE_AVX2 __m128i load16(const uint32_t *reg, int g) {
+inline __m128i load16(const uint32_t *reg, int g) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i *>(reg + 4 * g));
 }
 
@@ -139,6 +141,43 @@ bool anyDecodeB(const MmaShapeInfo &info, const uint32_t *const *regs,
   }
 }
 
+// Registers 0 and 1 of C hold the even and odd columns of rows 0 to 7.
+constexpr bool columnsInterleave() {
+  for (int lane = 0; lane < 32; ++lane)
+    for (int reg = 0; reg < 4; ++reg)
+      if (isa::mmaC(lane, reg) !=
+          isa::Coord{lane / 4 + 8 * (reg / 2), 2 * (lane % 4) + reg % 2})
+        return false;
+  return true;
+}
+static_assert(columnsInterleave());
+
+void loadC(const uint32_t *const *regs, MmaOperands &x) {
+  for (int m = 0; m < 16; ++m) {
+    auto half = [&](int odd) {
+      return _mm_castsi128_ps(load16(regs[m / 8 * 2 + odd], m % 8));
+    };
+    __m128 even = half(0), odd = half(1);
+    _mm_store_ps(x.c[m], _mm_unpacklo_ps(even, odd));
+    _mm_store_ps(x.c[m] + 4, _mm_unpackhi_ps(even, odd));
+  }
+}
+
+void storeD(const MmaOperands &x, uint32_t *const *regs) {
+  __m128 nan = _mm_castsi128_ps(_mm_set1_epi32(kMmaNan));
+  for (int m = 0; m < 16; ++m) {
+    __m128 low = _mm_load_ps(x.c[m]), high = _mm_load_ps(x.c[m] + 4);
+    auto store = [&](int odd, __m128 value) {
+      __m128 isNan = _mm_cmpunord_ps(value, value);
+      value = _mm_or_ps(_mm_and_ps(isNan, nan), _mm_andnot_ps(isNan, value));
+      float *to = reinterpret_cast<float *>(regs[m / 8 * 2 + odd]);
+      _mm_storeu_ps(to + 4 * (m % 8), value);
+    };
+    store(0, _mm_shuffle_ps(low, high, 0x88));
+    store(1, _mm_shuffle_ps(low, high, 0xdd));
+  }
+}
+
 MLATILE_AVX2 void multiply(int k, MmaOperands &x) {
   for (int m = 0; m < 16; m += 8) {
     __m256 sum[8];
@@ -147,7 +186,8 @@ MLATILE_AVX2 void multiply(int k, MmaOperands &x) {
     for (int j = 0; j < k; ++j) {
       __m256 b = _mm256_load_ps(x.b[j]);
       for (int i = 0; i < 8; ++i)
-        sum[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(&x.a[m + i][j]), b, sum[i]);
+        sum[i] =
+            _mm256_fmadd_ps(_mm256_broadcast_ss(&x.a[m + i][j]), b, sum[i]);
     }
     for (int i = 0; i < 8; ++i)
       _mm256_store_ps(x.c[m + i], sum[i]);
@@ -166,8 +206,7 @@ MLATILE_AVX2 void multiplyScaled(int k, int blocks, MmaOperands &x) {
         __m256d a = _mm256_set1_pd(x.scaleA[block][m + i]);
         __m256d low = _mm256_mul_pd(a, _mm256_load_pd(x.scaleB[block]));
         __m256d high = _mm256_mul_pd(a, _mm256_load_pd(x.scaleB[block] + 4));
-        scale[i] =
-            _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+        scale[i] = _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
       }
       for (int j = block * each; j < (block + 1) * each; ++j) {
         __m256 b = _mm256_load_ps(x.b[j]);
@@ -185,8 +224,8 @@ MLATILE_AVX2 void multiplyScaled(int k, int blocks, MmaOperands &x) {
 } // namespace
 
 const MmaFast *mlatile::sim::mmaFast() {
-  static const MmaFast fast = {anyDecodeA, anyDecodeB, multiply,
-                               multiplyScaled};
+  static const MmaFast fast = {anyDecodeA, anyDecodeB, loadC,
+                               storeD,     multiply,   multiplyScaled};
   static const bool usable = __builtin_cpu_supports("avx2") &&
                              __builtin_cpu_supports("fma") &&
                              __builtin_cpu_supports("f16c");

@@ -16,10 +16,9 @@ float decodeSmall(unsigned bits, int exponentBits, int mantissaBits, int bias) {
   unsigned exponent = (bits >> mantissaBits) & ((1u << exponentBits) - 1);
   bool negative = bits >> (mantissaBits + exponentBits) & 1;
   float scale = 1.0f / static_cast<float>(1u << mantissaBits);
-  float value =
-      exponent
-          ? std::ldexp(1.0f + mantissa * scale, static_cast<int>(exponent) - bias)
-          : std::ldexp(mantissa * scale, 1 - bias);
+  float value = exponent ? std::ldexp(1.0f + mantissa * scale,
+                                      static_cast<int>(exponent) - bias)
+                         : std::ldexp(mantissa * scale, 1 - bias);
   return negative ? -value : value;
 }
 

@@ -64,7 +64,7 @@ inline constexpr unsigned kMaxInputs = 16, kMaxOutputs = 4;
 
 struct Op {
   OpCode code = OpCode::WarpSync;
-  uint8_t mode = 0; ///< of ShuffleMode and its like
+  uint8_t mode = 0;    ///< of ShuffleMode and its like
   bool second = false; ///< the second result (predicate) is wanted
   bool wide = false;   ///< 64-bit value in two rows
   uint8_t inputs = 0, outputs = 0;

@@ -208,8 +208,8 @@ Expected<std::unique_ptr<Program>> Program::create(const Module &module,
       *context);
   if (!copy)
     return copy.takeError();
-  auto impl = build(std::move(context), std::move(*copy), kernelName,
-                    options.optLevel);
+  auto impl =
+      build(std::move(context), std::move(*copy), kernelName, options.optLevel);
   if (!impl)
     return impl.takeError();
   return std::unique_ptr<Program>(new Program(std::move(*impl)));
@@ -243,8 +243,8 @@ Error Program::launch(const LaunchDims &dims, ArrayRef<const void *> args,
   if (Error error = checkLaunch(*impl, dims, args.size()))
     return error;
   LaunchContext context;
-  context.entry = reinterpret_cast<decltype(context.entry)>(
-      impl->compiled.address);
+  context.entry =
+      reinterpret_cast<decltype(context.entry)>(impl->compiled.address);
   context.args = args.data();
   context.sites = impl->sites;
   context.seed = options.seed;
@@ -271,9 +271,9 @@ Error Program::launch(const LaunchDims &dims, ArrayRef<const void *> args,
   if (run.failedCta == ~0ull)
     return createStringError("kernel '" + impl->name + "': " + run.error);
   uint64_t i = run.failedCta;
-  return createStringError(
-      formatv("kernel '{0}', CTA ({1}, {2}, {3}): {4}", impl->name,
-              i % dims.gridX, i / dims.gridX % dims.gridY,
-              i / dims.gridX / dims.gridY, run.error)
-          .str());
+  return createStringError(formatv("kernel '{0}', CTA ({1}, {2}, {3}): {4}",
+                                   impl->name, i % dims.gridX,
+                                   i / dims.gridX % dims.gridY,
+                                   i / dims.gridX / dims.gridY, run.error)
+                               .str());
 }

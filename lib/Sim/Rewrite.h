@@ -66,7 +66,7 @@ struct Collective {
   /// Arguments that become inputs, in order.
   llvm::SmallVector<unsigned, 16> arguments;
   int maskArgument = -1;
-  bool alone = false; ///< orders memory: never grouped
+  bool alone = false;                 ///< orders memory: never grouped
   bool reads = false, writes = false; ///< shared memory
   bool wholeWarp = false;
 };

@@ -9,18 +9,25 @@ using namespace mlatile::sim;
 
 namespace {
 
-/// 2^f for |f| <= 0.5, to about 1e-13.
-double exp2Fraction(double f) {
-  constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-  double x = f * kLn2, sum = 1.0;
-  for (int i = 12; i > 0; --i)
-    sum = 1.0 + sum * x / i;
-  return sum;
-}
-
+/// 2^x for -160 < x < 160, to about 1e-11.
 double exp2Double(double x) {
-  double whole = std::nearbyint(x);
-  return std::ldexp(exp2Fraction(x - whole), static_cast<int>(whole));
+  // Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
+  constexpr double kShift = 0x1.8p52;
+  double shifted = x + kShift;
+  auto whole = static_cast<int64_t>(__builtin_bit_cast(uint64_t, shifted) -
+                                    __builtin_bit_cast(uint64_t, kShift));
+  double f = x - (shifted - kShift);
+  // ln(2)^n / n!
+  constexpr double kTerms[] = {
+      0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58ep-3,  0x1.c6b08d704a0bfp-5,
+      0x1.3b2ab6fba4e77p-7,  0x1.5d87fe78a6730p-10, 0x1.430912f86c786p-13,
+      0x1.ffcbfc588b0c5p-17, 0x1.62c0223a5c822p-20, 0x1.b5253d395e7c1p-24};
+  double sum = 0;
+  for (int i = 8; i >= 0; --i)
+    sum = (sum + kTerms[i]) * f;
+  double scale =
+      __builtin_bit_cast(double, static_cast<uint64_t>(whole + 1023) << 52);
+  return (1.0 + sum) * scale;
 }
 
 /// One value of a small format: round to nearest even, saturate.

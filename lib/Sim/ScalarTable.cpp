@@ -21,19 +21,28 @@ float saturate(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 float quiet() { return std::numeric_limits<float>::quiet_NaN(); }
 
 // A function and its variants that flush subnormal operands and results.
-template <float (*F)(float)> float plain1(float x) { return F(x); }
-template <float (*F)(float)> float ftz1(float x) { return flush(F(flush(x))); }
-template <float (*F)(float, float)> float plain2(float x, float y) {
+template <float (*F)(float)>
+float plain1(float x) {
+  return F(x);
+}
+template <float (*F)(float)>
+float ftz1(float x) {
+  return flush(F(flush(x)));
+}
+template <float (*F)(float, float)>
+float plain2(float x, float y) {
   return F(x, y);
 }
-template <float (*F)(float, float)> float ftz2(float x, float y) {
+template <float (*F)(float, float)>
+float ftz2(float x, float y) {
   return flush(F(flush(x), flush(y)));
 }
 template <float (*F)(float, float, float)>
 float plain3(float x, float y, float z) {
   return F(x, y, z);
 }
-template <float (*F)(float, float, float)> float ftz3(float x, float y, float z) {
+template <float (*F)(float, float, float)>
+float ftz3(float x, float y, float z) {
   return flush(F(flush(x), flush(y), flush(z)));
 }
 
@@ -59,7 +68,8 @@ float fusedSaturated(float x, float y, float z) {
 }
 
 // -0 counts as less than +0; a NaN loses unless `Nan`.
-template <bool Max, bool Nan, bool XorSign> float extremum(float x, float y) {
+template <bool Max, bool Nan, bool XorSign>
+float extremum(float x, float y) {
   float sign = std::signbit(x) != std::signbit(y) ? -0.0f : 0.0f;
   if constexpr (XorSign) {
     x = std::fabs(x);
@@ -117,8 +127,12 @@ uint32_t pairFma(uint32_t x, uint32_t y, uint32_t z) {
          static_cast<uint32_t>(halfFma<T, F>(x >> 16, y >> 16, z >> 16)) << 16;
 }
 
-template <FromFloat F> uint16_t narrow(float x) { return F(x); }
-template <FromFloat F> uint32_t narrowPair(float high, float low) {
+template <FromFloat F>
+uint16_t narrow(float x) {
+  return F(x);
+}
+template <FromFloat F>
+uint32_t narrowPair(float high, float low) {
   return static_cast<uint32_t>(F(high)) << 16 | F(low);
 }
 uint16_t halfFinite(float x) {
@@ -129,27 +143,32 @@ uint16_t bfloatFinite(float x) {
   uint16_t bits = floatToBfloat(x);
   return (bits & 0x7fff) == 0x7f80 ? bits - 1 : bits;
 }
-template <FromFloat F> uint16_t relu(float x) {
+template <FromFloat F>
+uint16_t relu(float x) {
   return std::isnan(x) || x > 0 ? F(x) : 0;
 }
 uint16_t bfloatToZero(float x) {
   return std::isnan(x) ? 0x7fff : __builtin_bit_cast(uint32_t, x) >> 16;
 }
 
-template <uint8_t (*F)(float)> uint16_t narrowBytes(float high, float low) {
+template <uint8_t (*F)(float)>
+uint16_t narrowBytes(float high, float low) {
   return F(high) << 8 | F(low);
 }
-template <uint8_t (*F)(float)> uint16_t narrowBytesRelu(float high, float low) {
+template <uint8_t (*F)(float)>
+uint16_t narrowBytesRelu(float high, float low) {
   auto positive = [](float x) { return x > 0 || std::isnan(x) ? x : 0.0f; };
   return F(positive(high)) << 8 | F(positive(low));
 }
-template <uint8_t (*F)(float)> uint16_t narrowHalves(uint32_t pair) {
+template <uint8_t (*F)(float)>
+uint16_t narrowHalves(uint32_t pair) {
   return F(halfToFloat(pair >> 16)) << 8 | F(halfToFloat(pair));
 }
 uint16_t narrowNibbles(float high, float low) {
   return floatToE2M1(high) << 4 | floatToE2M1(low);
 }
-template <Element E> uint32_t widenBytes(uint16_t pair) {
+template <Element E>
+uint32_t widenBytes(uint16_t pair) {
   auto one = [](uint8_t byte) -> uint32_t {
     return floatToHalf(decodeTable(E)[byte]);
   };
@@ -169,7 +188,8 @@ uint32_t widenScales(uint16_t pair) {
   return one(pair >> 8) << 16 | one(pair);
 }
 /// PTX ISA, "cvt" to ue8m0: the sign is ignored.
-template <bool Up, bool Finite> uint16_t narrowScales(float high, float low) {
+template <bool Up, bool Finite>
+uint16_t narrowScales(float high, float low) {
   auto one = [](float x) -> uint16_t {
     uint32_t bits = __builtin_bit_cast(uint32_t, x) & 0x7fffffff;
     if (bits > 0x7f800000)
@@ -183,7 +203,8 @@ template <bool Up, bool Finite> uint16_t narrowScales(float high, float low) {
   return one(high) << 8 | one(low);
 }
 
-template <int Mode> uint32_t permuteF4E(uint32_t a, uint32_t b, uint32_t c) {
+template <int Mode>
+uint32_t permuteF4E(uint32_t a, uint32_t b, uint32_t c) {
   unsigned shift = c & 3;
   uint32_t selector = 0;
   for (unsigned i = 0; i < 4; ++i)
@@ -191,7 +212,8 @@ template <int Mode> uint32_t permuteF4E(uint32_t a, uint32_t b, uint32_t c) {
   return permuteBytes(a, b, selector);
 }
 // rc8, ecl, ecr, rc16 (the second source is not used).
-template <int Mode> uint32_t permuteOne(uint32_t a, uint32_t c) {
+template <int Mode>
+uint32_t permuteOne(uint32_t a, uint32_t c) {
   unsigned s = c & 3;
   uint32_t selector = 0;
   for (unsigned i = 0; i < 4; ++i) {
@@ -204,7 +226,8 @@ template <int Mode> uint32_t permuteOne(uint32_t a, uint32_t c) {
   return permuteBytes(a, 0, selector);
 }
 
-template <typename R, typename T> R toInteger(T x) {
+template <typename R, typename T>
+R toInteger(T x) {
   // Saturates; NaN is 0 (PTX ISA, "cvt").
   if (std::isnan(x))
     return 0;
@@ -218,14 +241,16 @@ template <typename R, typename T> R toInteger(T x) {
     return std::numeric_limits<R>::max();
   return static_cast<R>(x);
 }
-template <typename R, typename T, int Mode> R convert(T x) {
+template <typename R, typename T, int Mode>
+R convert(T x) {
   return toInteger<R>(Mode == 0   ? std::nearbyint(x)
                       : Mode == 1 ? std::trunc(x)
                       : Mode == 2 ? std::floor(x)
                                   : std::ceil(x));
 }
 
-template <typename F> const void *address(F *function) {
+template <typename F>
+const void *address(F *function) {
   return reinterpret_cast<const void *>(function);
 }
 

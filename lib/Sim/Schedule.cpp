@@ -3,10 +3,13 @@
 // Fibers of a CTA and who runs next. A lane that has to wait switches straight
 // to the next lane of its warp; there is no scheduler between them.
 #include "Machine.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <chrono>
 #include <cstring>
 #include <sys/mman.h>
+#include <thread>
 
 using namespace mlatile::sim;
 using boost::context::detail::fcontext_t;
@@ -22,6 +25,8 @@ constexpr uint8_t kGuardByte = 0xfd;
 constexpr uint64_t kStackColour = 192;
 /// Polls of a CTA in which nothing else can happen, before it counts as stuck.
 constexpr uint32_t kIdlePolls = 1000;
+constexpr uint32_t kPollsBeforeLanding = 8;
+constexpr int64_t kMemoryPollMilliseconds = 2000;
 
 uint64_t roundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -47,14 +52,36 @@ Lane *takeFromAnyWarp(Cta &cta) {
   return nullptr;
 }
 
+int64_t milliseconds() {
+  using namespace std::chrono;
+  return duration_cast<std::chrono::milliseconds>(
+             steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Polls of mbarriers end when nothing else has happened for a while. Memory
+/// may still be written by a CTA on another host thread: those get time.
 bool wakePollers(Cta &cta) {
   if (cta.pollers.empty())
     return false;
-  if (cta.steps != cta.pollSteps)
+  if (cta.steps != cta.pollSteps) {
     cta.idlePolls = 0;
+    cta.idleSince = 0;
+  }
   cta.pollSteps = cta.steps;
-  if (++cta.idlePolls > kIdlePolls)
-    return false;
+  if (++cta.idlePolls > kIdlePolls) {
+    bool memory = llvm::any_of(cta.pollers, [](const Lane *lane) {
+      return lane->waitMbarrier == kNoMbarrier;
+    });
+    if (!memory)
+      return false;
+    int64_t now = milliseconds();
+    if (!cta.idleSince)
+      cta.idleSince = now;
+    if (now - cta.idleSince > kMemoryPollMilliseconds)
+      return false;
+    std::this_thread::yield();
+  }
   for (Lane *lane : cta.pollers)
     wake(lane);
   cta.pollers.clear();
@@ -71,6 +98,9 @@ Lane *next(Lane *lane) {
     if (Lane *found = takeFromAnyWarp(cta))
       return found;
     if (landForWaiters(cta, lane))
+      continue;
+    // Nobody waits for what is in flight, but a poll may.
+    if (cta.idlePolls < kPollsBeforeLanding && wakePollers(cta))
       continue;
     if (!cta.pollers.empty() && landAnything(cta, lane))
       continue;
@@ -101,6 +131,12 @@ void mlatile::sim::suspend(Lane *lane, Wait wait, uint32_t site) {
     *static_cast<Lane *>(from.data)->saveTo = from.fctx;
   }
   lane->wait = Wait::None;
+}
+
+void mlatile::sim::poll(Lane *lane, uint32_t mbarrier, uint32_t site) {
+  lane->waitMbarrier = mbarrier;
+  ctaOf(lane).pollers.push_back(lane);
+  suspend(lane, Wait::Poll, site);
 }
 
 void mlatile::sim::yieldWarp(Lane *lane) {
@@ -143,9 +179,9 @@ void mlatile::sim::failAt(Lane *lane, uint32_t site, std::string &&message) {
   Cta &cta = ctaOf(lane);
   cta.error = std::move(message);
   if (site != ~0u) {
-    cta.error += llvm::formatv(" (thread {0}, at {1})", lane->tid,
-                               cta.siteName(site))
-                     .str();
+    cta.error +=
+        llvm::formatv(" (thread {0}, at {1})", lane->tid, cta.siteName(site))
+            .str();
   }
   jump_fcontext(cta.mainContext, nullptr);
   llvm_unreachable("a failed CTA was resumed");
@@ -226,6 +262,7 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
   pollers.clear();
   inFlight = steps = pollSteps = 0;
   idlePolls = 0;
+  idleSince = 0;
   random = (context.seed + 1) * 0x9e3779b97f4a7c15ull ^
            (index + 1) * 0xd1b54a32d192ed03ull;
   random |= 1;
@@ -241,8 +278,7 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
     warp.lanes = &lanes[w * 32];
     warp.rows = rows + w * warpRowWords;
     uint32_t count = std::min(32u, dims.blockX - w * 32);
-    warp.live = warp.ready =
-        count == 32 ? kFullMask : (1u << count) - 1;
+    warp.live = warp.ready = count == 32 ? kFullMask : (1u << count) - 1;
     for (uint32_t i = 0; i < count; ++i) {
       Lane &lane = warp.lanes[i];
       lane.tid = w * 32 + i;
@@ -267,8 +303,8 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
       lane.bulkStores.clear();
       lane.bulkGroups.clear();
       uint8_t *top = stacks + (lane.tid + 1) * each - i * kStackColour;
-      lane.context = make_fcontext(top, stackBytes - i * kStackColour,
-                                   fiberMain);
+      lane.context =
+          make_fcontext(top, stackBytes - i * kStackColour, fiberMain);
     }
   }
   liveWarps = warps.size();

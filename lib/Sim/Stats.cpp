@@ -32,9 +32,9 @@ uint64_t Stats::mmaTotal() const {
 Stats &Stats::operator+=(const Stats &other) {
   bool had = mmaTotal() != 0, has = other.mmaTotal() != 0;
   if (has) {
-    minCopiesInFlight = had ? std::min(minCopiesInFlight,
-                                       other.minCopiesInFlight)
-                            : other.minCopiesInFlight;
+    minCopiesInFlight =
+        had ? std::min(minCopiesInFlight, other.minCopiesInFlight)
+            : other.minCopiesInFlight;
     maxCopiesInFlight = std::max(maxCopiesInFlight, other.maxCopiesInFlight);
   }
   for (unsigned i = 0; i < kMmaKinds; ++i)

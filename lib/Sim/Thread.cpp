@@ -13,8 +13,7 @@ void mlatile::sim::threadTrap(Lane *lane, uint32_t site) {
 }
 
 void mlatile::sim::threadPoll(Lane *lane, uint32_t site) {
-  ctaOf(lane).pollers.push_back(lane);
-  suspend(lane, Wait::Poll, site);
+  poll(lane, kNoMbarrier, site);
 }
 
 uint32_t mlatile::sim::threadIsShared(Lane *lane, const void *address) {

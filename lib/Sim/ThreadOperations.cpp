@@ -26,11 +26,23 @@ public:
   Error run() {
     SmallVector<CallBase *> calls;
     SmallVector<UnreachableInst *> ends;
+    SmallVector<Instruction *> polls;
     for (Instruction &inst : instructions(*rewrite.entry)) {
       if (auto *call = dyn_cast<CallBase>(&inst))
         calls.push_back(call);
       if (auto *end = dyn_cast<UnreachableInst>(&inst))
         ends.push_back(end);
+      auto *load = dyn_cast<LoadInst>(&inst);
+      if (isa<AtomicCmpXchgInst>(inst) ||
+          (load && (load->isAtomic() || load->isVolatile())))
+        polls.push_back(&inst);
+    }
+    // A loop around such an access may wait for another thread.
+    for (Instruction *access : polls) {
+      b.SetInsertPoint(access);
+      callRuntime(
+          b, reinterpret_cast<const void *>(threadPoll), b.getVoidTy(),
+          {rewrite.lane, b.getInt32(rewrite.siteOf(*access, "atomic access"))});
     }
     for (UnreachableInst *end : ends) {
       b.SetInsertPoint(end);
@@ -51,9 +63,9 @@ private:
   bool lowerScalar(StringRef name);
 
   uint32_t site() {
-    return rewrite.siteOf(*call, call->getCalledFunction()
-                                     ->getName()
-                                     .drop_front(strlen("llvm.nvvm.")));
+    return rewrite.siteOf(
+        *call,
+        call->getCalledFunction()->getName().drop_front(strlen("llvm.nvvm.")));
   }
   Value *siteValue() { return b.getInt32(site()); }
   void trap(Instruction &at) {
@@ -85,8 +97,8 @@ private:
     all.append(args.begin(), args.end());
     if (withSite)
       all.push_back(siteValue());
-    Value *value = callRuntime(b, reinterpret_cast<const void *>(function),
-                               result, all);
+    Value *value =
+        callRuntime(b, reinterpret_cast<const void *>(function), result, all);
     if (call->getType()->isIntegerTy(1))
       value = b.CreateICmpNE(value, ConstantInt::get(value->getType(), 0));
     replace(value);
@@ -104,28 +116,28 @@ bool ThreadLowering::lowerRegister(StringRef name) {
     return false;
   if (name == "clock64" || name == "globaltimer")
     return enter(threadClock, b.getInt64Ty(), {}, false);
-  int offset = StringSwitch<int>(name)
-                   .Case("tid.x", offsetof(Lane, tid))
-                   .Case("laneid", offsetof(Lane, laneId))
-                   .Case("warpid", offsetof(Lane, warpId))
-                   .Case("nwarpid", offsetof(Lane, nwarps))
-                   .Case("ntid.x", offsetof(Lane, ntid))
-                   .Case("ctaid.x", offsetof(Lane, ctaid[0]))
-                   .Case("ctaid.y", offsetof(Lane, ctaid[1]))
-                   .Case("ctaid.z", offsetof(Lane, ctaid[2]))
-                   .Case("nctaid.x", offsetof(Lane, nctaid[0]))
-                   .Case("nctaid.y", offsetof(Lane, nctaid[1]))
-                   .Case("nctaid.z", offsetof(Lane, nctaid[2]))
-                   // Clusters are of one CTA.
-                   .Case("clusterid.x", offsetof(Lane, ctaid[0]))
-                   .Case("clusterid.y", offsetof(Lane, ctaid[1]))
-                   .Case("clusterid.z", offsetof(Lane, ctaid[2]))
-                   .Case("nclusterid.x", offsetof(Lane, nctaid[0]))
-                   .Case("nclusterid.y", offsetof(Lane, nctaid[1]))
-                   .Case("nclusterid.z", offsetof(Lane, nctaid[2]))
-                   .Case("dynamic_smem_size",
-                         offsetof(Lane, dynamicSharedBytes))
-                   .Default(-1);
+  int offset =
+      StringSwitch<int>(name)
+          .Case("tid.x", offsetof(Lane, tid))
+          .Case("laneid", offsetof(Lane, laneId))
+          .Case("warpid", offsetof(Lane, warpId))
+          .Case("nwarpid", offsetof(Lane, nwarps))
+          .Case("ntid.x", offsetof(Lane, ntid))
+          .Case("ctaid.x", offsetof(Lane, ctaid[0]))
+          .Case("ctaid.y", offsetof(Lane, ctaid[1]))
+          .Case("ctaid.z", offsetof(Lane, ctaid[2]))
+          .Case("nctaid.x", offsetof(Lane, nctaid[0]))
+          .Case("nctaid.y", offsetof(Lane, nctaid[1]))
+          .Case("nctaid.z", offsetof(Lane, nctaid[2]))
+          // Clusters are of one CTA.
+          .Case("clusterid.x", offsetof(Lane, ctaid[0]))
+          .Case("clusterid.y", offsetof(Lane, ctaid[1]))
+          .Case("clusterid.z", offsetof(Lane, ctaid[2]))
+          .Case("nclusterid.x", offsetof(Lane, nctaid[0]))
+          .Case("nclusterid.y", offsetof(Lane, nctaid[1]))
+          .Case("nclusterid.z", offsetof(Lane, nctaid[2]))
+          .Case("dynamic_smem_size", offsetof(Lane, dynamicSharedBytes))
+          .Default(-1);
   if (offset >= 0) {
     replace(field(offset, b.getInt32Ty()));
     return true;
@@ -146,8 +158,8 @@ bool ThreadLowering::lowerRegister(StringRef name) {
   }
   if (!name.consume_front("lanemask."))
     return false;
-  Value *one = b.CreateShl(b.getInt32(1),
-                           field(offsetof(Lane, laneId), b.getInt32Ty()));
+  Value *one =
+      b.CreateShl(b.getInt32(1), field(offsetof(Lane, laneId), b.getInt32Ty()));
   Value *below = b.CreateSub(one, b.getInt32(1));
   Value *mask = name == "eq"   ? one
                 : name == "lt" ? below
@@ -166,8 +178,8 @@ bool ThreadLowering::lowerMbarrier(StringRef name) {
     return false;
   Type *i32 = b.getInt32Ty(), *i64 = b.getInt64Ty(), *none = b.getVoidTy();
   if (name == "pending.count") {
-    replace(callRuntime(
-        b, reinterpret_cast<const void *>(mbarrierPendingCount), i32, {arg(0)}));
+    replace(callRuntime(b, reinterpret_cast<const void *>(mbarrierPendingCount),
+                        i32, {arg(0)}));
     return true;
   }
   if (name == "init" || name == "init.shared")
@@ -186,8 +198,7 @@ bool ThreadLowering::lowerMbarrier(StringRef name) {
     bool expect = name.consume_front(".expect.tx");
     Value *one = b.getInt32(1), *zero = b.getInt32(0);
     Value *second = call->arg_size() > 1 ? arg(1) : one;
-    return enter(mbarrierArrive,
-                 call->getType()->isVoidTy() ? none : i64,
+    return enter(mbarrierArrive, call->getType()->isVoidTy() ? none : i64,
                  {pointer(0), expect ? one : second, expect ? second : zero,
                   b.getInt32(drop)});
   }
@@ -273,9 +284,9 @@ bool ThreadLowering::lowerOther(StringRef name) {
       replace(b.getFalse());
       return true;
     }
-    Value *shared = callRuntime(
-        b, reinterpret_cast<const void *>(threadIsShared), b.getInt32Ty(),
-        {rewrite.lane, pointer(0)}, /*pure=*/true);
+    Value *shared =
+        callRuntime(b, reinterpret_cast<const void *>(threadIsShared),
+                    b.getInt32Ty(), {rewrite.lane, pointer(0)}, /*pure=*/true);
     Value *zero = b.getInt32(0);
     replace(name == "global" ? b.CreateICmpEQ(shared, zero)
                              : b.CreateICmpNE(shared, zero));

@@ -17,7 +17,8 @@ namespace {
 /// What a lane reads that has no defined source.
 constexpr uint32_t kPoison = 0xffffffffu;
 
-template <typename F> void forLanes(uint32_t mask, F f) {
+template <typename F>
+void forLanes(uint32_t mask, F f) {
   for (; mask; mask &= mask - 1)
     f(static_cast<unsigned>(llvm::countr_zero(mask)));
 }
@@ -87,8 +88,7 @@ void vote(Warp &warp, const Op &op, uint32_t active) {
     result = ballot;
     break;
   }
-  forLanes(active,
-           [&](unsigned lane) { outRow(warp, op, 0)[lane] = result; });
+  forLanes(active, [&](unsigned lane) { outRow(warp, op, 0)[lane] = result; });
 }
 
 uint32_t combine(ReduxMode mode, uint32_t a, uint32_t b) {
@@ -119,12 +119,11 @@ void redux(Warp &warp, const Op &op, uint32_t active) {
   uint32_t result = 0;
   forLanes(active, [&](unsigned lane) {
     uint32_t value = op.input(0, warp.rows, lane);
-    result = first ? value
-                   : combine(static_cast<ReduxMode>(op.mode), result, value);
+    result =
+        first ? value : combine(static_cast<ReduxMode>(op.mode), result, value);
     first = false;
   });
-  forLanes(active,
-           [&](unsigned lane) { outRow(warp, op, 0)[lane] = result; });
+  forLanes(active, [&](unsigned lane) { outRow(warp, op, 0)[lane] = result; });
 }
 
 uint64_t matchValue(Warp &warp, const Op &op, unsigned lane) {

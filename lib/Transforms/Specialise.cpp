@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringExtras.h"
@@ -225,10 +226,15 @@ void recordBinding(KernelOp kernel, const Binding &binding) {
   if (auto name = dyn_cast<StringAttr>(kernel.getNumWarps()))
     kernel.setNumWarpsAttr(
         builder.getI64IntegerAttr(asInteger(binding.lookup(name.getValue()))));
-  SmallVector<NamedAttribute> values;
+  // A kernel that was bound before has no parameters and keeps its record.
+  NamedAttrList values;
+  if (auto bound =
+          kernel->getAttrOfType<DictionaryAttr>(TileDialect::kBoundAttr))
+    values.append(bound.begin(), bound.end());
   for (const auto &entry : binding)
-    values.push_back(builder.getNamedAttr(entry.getKey(), entry.getValue()));
-  kernel->setAttr(TileDialect::kBoundAttr, builder.getDictionaryAttr(values));
+    values.set(entry.getKey(), entry.getValue());
+  kernel->setAttr(TileDialect::kBoundAttr,
+                  values.getDictionary(kernel.getContext()));
   kernel.setParamsAttr(builder.getArrayAttr({}));
 }
 
@@ -284,6 +290,13 @@ llvm::LogicalResult specialise(ModuleOp module, StringRef name,
   if (failed(found))
     return failure();
   KernelOp kernel = *found;
+  // A callee's names would stay names while the kernel's become sizes.
+  WalkResult calls = kernel.getBody().walk([](CallOpInterface call) {
+    call->emitOpError("in a kernel: inline the function before (-inline)");
+    return WalkResult::interrupt();
+  });
+  if (calls.wasInterrupted())
+    return failure();
   FailureOr<Binding> binding = bind(kernel, params);
   if (failed(binding) || failed(checkRequirements(kernel, *binding)))
     return failure();

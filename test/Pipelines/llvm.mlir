@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --input-file=%t.ll
 // RUN: opt -passes=verify -S %t.ll -o /dev/null
 // RUN: mlatile-compile %s --emit=ptx -o %t.ptx
-// RUN: llc -mcpu=sm_120a -mattr=+ptx87 %t.ll -o %t.llc.ptx
+// RUN: llc -asm-verbose=false -mcpu=sm_120a -mattr=+ptx87 %t.ll -o %t.llc.ptx
 // RUN: cmp %t.ptx %t.llc.ptx
 
 // CHECK: target datalayout = "{{.*}}"

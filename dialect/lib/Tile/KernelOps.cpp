@@ -134,9 +134,10 @@ void KernelOp::print(OpAsmPrinter &printer) {
   for (auto [i, arg] : llvm::enumerate(getBody().getArguments())) {
     if (i)
       printer << ", ";
-    printer.printRegionArgument(
-        arg, attrs ? cast<DictionaryAttr>(attrs[i]).getValue()
-                   : ArrayRef<NamedAttribute>());
+    ArrayRef<NamedAttribute> own;
+    if (attrs && i < attrs.size())
+      own = cast<DictionaryAttr>(attrs[i]).getValue();
+    printer.printRegionArgument(arg, own);
   }
   printer << ')';
   printer.printOptionalAttrDictWithKeyword(
@@ -372,9 +373,10 @@ LogicalResult KernelOp::verifyRegions() {
       if (failed(checker.check(op, type)))
         return WalkResult::interrupt();
     for (Region &region : op->getRegions())
-      for (Type type : region.getArgumentTypes())
-        if (failed(checker.check(op, type)))
-          return WalkResult::interrupt();
+      for (Block &block : region)
+        for (Type type : block.getArgumentTypes())
+          if (failed(checker.check(op, type)))
+            return WalkResult::interrupt();
     LogicalResult own = success();
     if (auto param = dyn_cast<ParamOp>(op))
       own = checker.check(param);

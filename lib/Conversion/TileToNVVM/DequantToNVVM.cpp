@@ -7,7 +7,7 @@
 // Threads are dealt over the rows so that everything but a thread's first place
 // is constant: `lanes` threads side by side in a row, `rows` rows at once, and
 // `sets` sets of threads that take every sets-th column step where threads are
-// left over. A step is lanes * 8 bytes. If a thread has more than kUnrolled
+// left over. A step is lanes * 8 elements. If a thread has more than kUnrolled
 // pieces, blocks of rows are a loop.
 #include "SharedAddress.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
@@ -27,24 +27,25 @@ namespace {
 
 using namespace tilegpu;
 
-constexpr int64_t kPiece = 8; ///< payload bytes, one element each
+constexpr int64_t kPiece = 8; ///< elements
 constexpr int64_t kUnrolled = 8;
+constexpr float kE2M1Factor = 1 << 14; ///< see e2m1Pair
 
 int64_t powerOfTwoIn(int64_t value) { return value & -value; }
 
 /// How the threads are dealt; see the head of the file.
 struct Dealing {
   int64_t lanes, rows, sets;
-  int64_t steps;     ///< columns steps of a row
+  int64_t steps;     ///< column steps of a row
   int64_t rowBlocks; ///< blocks of `rows` rows
 
-  Dealing(const BufferType &payload, int64_t threads) {
-    int64_t pieces = payload.getCols() / kPiece;
+  Dealing(int64_t rowCount, int64_t elements, int64_t threads) {
+    int64_t pieces = elements / kPiece;
     lanes = std::min({powerOfTwoIn(pieces), int64_t(32), threads});
-    rows = std::min(powerOfTwoIn(payload.getRows()), threads / lanes);
+    rows = std::min(powerOfTwoIn(rowCount), threads / lanes);
     sets = threads / (lanes * rows);
     steps = pieces / lanes;
-    rowBlocks = payload.getRows() / rows;
+    rowBlocks = rowCount / rows;
   }
 };
 
@@ -71,18 +72,17 @@ public:
 
   void emit() {
     // First places of the thread. A set starts `set` steps to the right.
-    payload =
-        place(payload, stride(op.getPayload()), stepElements(), kPiece, 1);
-    result = place(result, stride(op.getResult()), stepElements(), kPiece, 2);
+    payload = place(payload, stride(op.getPayload()),
+                    payloadBytes(stepElements()), payloadBytes(kPiece));
+    result =
+        place(result, stride(op.getResult()), 2 * stepElements(), 2 * kPiece);
     scales = scalePlace();
     int64_t pieces =
         dealing.rowBlocks * ((dealing.steps + dealing.sets - 1) / dealing.sets);
-    if (pieces <= kUnrolled || dealing.rowBlocks == 1) {
-      for (int64_t block = 0; block < dealing.rowBlocks; ++block)
-        convertRow(block);
-      return;
-    }
-    emitRowLoop();
+    if (pieces <= kUnrolled || dealing.rowBlocks == 1)
+      convertRows(dealing.rowBlocks);
+    else
+      emitRowLoop();
   }
 
 private:
@@ -94,9 +94,13 @@ private:
   bool f32Scales() const { return format.scale == ScaleType::F32; }
   int64_t scaleBytes() const { return f32Scales() ? 4 : 1; }
 
-  /// buffer + row * stride + (set * perSet + lane * perLane) * bytes
-  Value place(Value buffer, int64_t stride, int64_t perSet, int64_t perLane,
-              int64_t bytes) {
+  bool e2m1() const { return format.payload == PayloadType::E2M1; }
+  int64_t payloadBytes(int64_t elements) const {
+    return e2m1() ? elements / 2 : elements;
+  }
+
+  /// buffer + row * stride + set * perSet + lane * perLane
+  Value place(Value buffer, int64_t stride, int64_t perSet, int64_t perLane) {
     Value offset;
     {
       OpBuilder::InsertionGuard guard(rewriter);
@@ -104,7 +108,7 @@ private:
       Value col = LLVM::AddOp::create(
           rewriter, loc, LLVM::MulOp::create(rewriter, loc, set, i32(perSet)),
           LLVM::MulOp::create(rewriter, loc, lane, i32(perLane)));
-      offset = emitByteOffset(rewriter, loc, row, stride, col, bytes);
+      offset = emitByteOffset(rewriter, loc, row, stride, col, 1);
     }
     return offsetBytes(rewriter, loc, buffer, offset);
   }
@@ -135,8 +139,34 @@ private:
     if (f32Scales())
       return LLVM::LoadOp::create(rewriter, loc, rewriter.getF32Type(), address,
                                   4);
-    return ue8m0(
-        LLVM::LoadOp::create(rewriter, loc, rewriter.getI8Type(), address, 1));
+    Value byte =
+        LLVM::LoadOp::create(rewriter, loc, rewriter.getI8Type(), address, 1);
+    if (format.scale == ScaleType::UE8M0)
+      return ue8m0(byte);
+    Value word =
+        LLVM::ZExtOp::create(rewriter, loc, rewriter.getI16Type(), byte);
+    Value scale = widen(e4m3(word), 0);
+    if (!e2m1())
+      return scale;
+    Value factor = LLVM::ConstantOp::create(
+        rewriter, loc, rewriter.getF32FloatAttr(kE2M1Factor));
+    return LLVM::FMulOp::create(rewriter, loc, scale, factor);
+  }
+
+  /// Two e4m3 bytes (i16) as a pair of f16.
+  Value e4m3(Value word) {
+    auto bytes = VectorType::get(2, rewriter.getI8Type());
+    return NVVM::ConvertF8x2ToF16x2Op::create(
+        rewriter, loc, VectorType::get(2, rewriter.getF16Type()),
+        LLVM::BitcastOp::create(rewriter, loc, bytes, word), /*relu=*/false,
+        Float8E4M3FNType::get(op.getContext()));
+  }
+
+  /// Half of a pair of f16, as f32.
+  Value widen(Value pair, int half) {
+    Value value =
+        LLVM::ExtractElementOp::create(rewriter, loc, pair, i32(half));
+    return LLVM::FPExtOp::create(rewriter, loc, rewriter.getF32Type(), value);
   }
 
   /// 2^(e - 127) as f32. The bytes 0 (a subnormal) and 255 (NaN) both have the
@@ -153,62 +183,102 @@ private:
     return LLVM::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), bits);
   }
 
-  /// All pieces of the thread in one row, `block` blocks of rows further down.
-  void convertRow(int64_t block) {
+  /// A piece on its way: what is loaded, and where it goes.
+  struct Piece {
+    Value words, scale, to;
+  };
+
+  Piece loadPiece(int64_t block, int64_t turn) {
     int64_t rowsDown = block * dealing.rows;
-    auto piece = [&](int64_t turn) {
-      int64_t elements = turn * dealing.sets * stepElements();
-      convertPiece(
-          offsetBytes(rewriter, loc, payload,
-                      rowsDown * stride(op.getPayload()) + elements),
-          loadScale(rowsDown * stride(op.getScales()), turn),
-          offsetBytes(rewriter, loc, result,
-                      rowsDown * stride(op.getResult()) + 2 * elements));
-    };
+    int64_t elements = turn * dealing.sets * stepElements();
+    Type words = rewriter.getI32Type();
+    if (!e2m1())
+      words = VectorType::get(4, rewriter.getI16Type());
+    Value from = offsetBytes(rewriter, loc, payload,
+                             rowsDown * stride(op.getPayload()) +
+                                 payloadBytes(elements));
+    return {LLVM::LoadOp::create(rewriter, loc, words, from,
+                                 static_cast<unsigned>(payloadBytes(kPiece))),
+            loadScale(rowsDown * stride(op.getScales()), turn),
+            offsetBytes(rewriter, loc, result,
+                        rowsDown * stride(op.getResult()) + 2 * elements)};
+  }
+
+  /// All pieces of the thread in `blocks` blocks of rows. All loads stand
+  /// before the first store: nobody after us can know that they do not overlap.
+  void convertRows(int64_t blocks) {
     int64_t turns = dealing.steps / dealing.sets;
     int64_t rest = dealing.steps % dealing.sets;
-    for (int64_t turn = 0; turn < turns; ++turn)
-      piece(turn);
+    SmallVector<Piece> pieces;
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t turn = 0; turn < turns; ++turn)
+        pieces.push_back(loadPiece(block, turn));
+    for (const Piece &piece : pieces)
+      storePiece(piece);
     if (!rest)
       return;
     Value has = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::ult,
                                      set, i32(rest));
-    emitIf(rewriter, loc, has, [&] { piece(turns); });
+    emitIf(rewriter, loc, has, [&] {
+      for (int64_t block = 0; block < blocks; ++block)
+        storePiece(loadPiece(block, turns));
+    });
   }
 
-  void convertPiece(Value from, Value scale, Value to) {
-    auto bytes = VectorType::get(2, rewriter.getI8Type());
-    auto words = VectorType::get(4, rewriter.getI16Type());
-    bool bf16 = op.getResult().getType().getElementType().isBF16();
-    Value loaded = LLVM::LoadOp::create(rewriter, loc, words, from, kPiece);
-    auto packed = VectorType::get(4, rewriter.getI32Type());
-    Value stored = LLVM::PoisonOp::create(rewriter, loc, packed);
+  /// The elements of a piece as f32; e2m1 smaller by kE2M1Factor.
+  SmallVector<Value, kPiece> numbers(Value words) {
+    SmallVector<Value, kPiece> result(kPiece);
     for (int i = 0; i < 4; ++i) {
-      Value word =
-          LLVM::ExtractElementOp::create(rewriter, loc, loaded, i32(i));
-      Value halves = NVVM::ConvertF8x2ToF16x2Op::create(
-          rewriter, loc, VectorType::get(2, rewriter.getF16Type()),
-          LLVM::BitcastOp::create(rewriter, loc, bytes, word),
-          /*relu=*/false, Float8E4M3FNType::get(op.getContext()));
-      Value numbers[2];
-      for (int h = 0; h < 2; ++h) {
-        Value half =
-            LLVM::ExtractElementOp::create(rewriter, loc, halves, i32(h));
-        Value wide =
-            LLVM::FPExtOp::create(rewriter, loc, rewriter.getF32Type(), half);
-        numbers[h] = LLVM::FMulOp::create(rewriter, loc, wide, scale);
+      if (e2m1()) {
+        Value pair = e2m1Pair(words, i);
+        result[i] = widen(pair, 0);
+        result[i + 4] = widen(pair, 1);
+        continue;
       }
+      Value word = LLVM::ExtractElementOp::create(rewriter, loc, words, i32(i));
+      Value pair = e4m3(word);
+      result[2 * i] = widen(pair, 0);
+      result[2 * i + 1] = widen(pair, 1);
+    }
+    return result;
+  }
+
+  /// Nibbles i and i + 4 of eight. The sign goes to the top of a half, the two
+  /// bits of exponent and the one of mantissa to the bottom of its exponent and
+  /// the top of its mantissa: that is the number (subnormal where e2m1 is)
+  /// times 2^(1 - 15), without any instruction that a target may lack.
+  Value e2m1Pair(Value nibbles, int i) {
+    Value low = nibbles;
+    if (i)
+      low = LLVM::LShrOp::create(rewriter, loc, nibbles, i32(4 * i));
+    auto moved = [&](int64_t mask, int64_t shift) -> Value {
+      Value bits = LLVM::AndOp::create(rewriter, loc, low, i32(mask));
+      return LLVM::ShlOp::create(rewriter, loc, bits, i32(shift));
+    };
+    Value bits = LLVM::OrOp::create(rewriter, loc, moved(0x00070007, 9),
+                                    moved(0x00080008, 12));
+    return LLVM::BitcastOp::create(
+        rewriter, loc, VectorType::get(2, rewriter.getF16Type()), bits);
+  }
+
+  void storePiece(const Piece &piece) {
+    Type element = op.getResult().getType().getElementType();
+    SmallVector<Value, kPiece> values = numbers(piece.words);
+    for (Value &value : values)
+      value = LLVM::FMulOp::create(rewriter, loc, value, piece.scale);
+    Value stored = LLVM::PoisonOp::create(
+        rewriter, loc, VectorType::get(4, rewriter.getI32Type()));
+    for (int i = 0; i < 4; ++i) {
       Value pair = callIntrinsic(
           rewriter, loc,
-          bf16 ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn",
-          VectorType::get(2, op.getResult().getType().getElementType()),
-          {numbers[1], numbers[0]});
+          element.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn",
+          VectorType::get(2, element), {values[2 * i + 1], values[2 * i]});
       pair =
           LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
       stored =
           LLVM::InsertElementOp::create(rewriter, loc, stored, pair, i32(i));
     }
-    LLVM::StoreOp::create(rewriter, loc, stored, to, 2 * kPiece);
+    LLVM::StoreOp::create(rewriter, loc, stored, piece.to, 2 * kPiece);
   }
 
   /// One iteration a block of rows; the three places move down.
@@ -224,7 +294,7 @@ private:
     payload = loop->getArgument(1);
     scales = loop->getArgument(2);
     result = loop->getArgument(3);
-    convertRow(0);
+    convertRows(1);
     Value count =
         LLVM::AddOp::create(rewriter, loc, loop->getArgument(0), i32(1));
     auto down = [&](Value pointer, Value buffer) {
@@ -279,15 +349,13 @@ struct DequantPattern : ConvertOpToLLVMPattern<DequantOp> {
     if (!format)
       return op.emitOpError("expected a known cache format, got \"")
              << op.getFormat() << '"';
-    if (format->payload == PayloadType::E2M1)
-      return op.emitOpError("e2m1 payload is not supported yet, got format \"")
-             << op.getFormat() << '"';
     std::optional<int64_t> threads = kernelThreads(op);
     if (!threads || *threads < 32 || !std::has_single_bit(uint64_t(*threads)))
       return op.emitOpError("expected a kernel with a power of two of warps, "
                             "got ")
              << threads.value_or(0) << " threads";
-    Dealing dealing(op.getPayload().getType(), *threads);
+    Dealing dealing(op.getPayload().getType().getRows(), format->nope,
+                    *threads);
     if (format->nope % kPiece || format->group % kPiece ||
         dealing.lanes * kPiece % format->group)
       return op.emitOpError("expected groups that divide ")
@@ -300,7 +368,8 @@ struct DequantPattern : ConvertOpToLLVMPattern<DequantOp> {
 
 } // namespace
 
-// e4m3 to f16 conversions are in the base of all targets (sm_89 on).
+// e4m3 to f16 conversions are in the base of all targets (sm_89 on); e2m1 needs
+// no conversion.
 void populateDequantPatterns(TileTypeConverter &types, const Target &,
                              RewritePatternSet &patterns) {
   patterns.add<DequantPattern>(types);

@@ -20,6 +20,10 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
+#include <array>
+#include <map>
+#include <memory>
+
 using namespace mlir;
 
 namespace mlatile {

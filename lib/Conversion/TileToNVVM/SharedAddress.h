@@ -22,8 +22,7 @@ mlir::Value offsetElements(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value pointer, mlir::Value index,
                            mlir::Value converted, int64_t bytes);
 
-/// row * stride + col * elementBytes in the entry block, behind `row` and
-/// `col` (i32).
+/// row * stride + col * elementBytes (i32), at the insertion point.
 mlir::Value emitByteOffset(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value row, int64_t stride, mlir::Value col,
                            int64_t elementBytes);

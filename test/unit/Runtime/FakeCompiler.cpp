@@ -65,9 +65,9 @@ Json argumentsOf(const std::string &kernel) {
     append({scalar("sm_scale", "f32"), scalar("num_splits", "index")});
   } else {
     append(parts);
-    append({view("sink", 1, "f32")});
+    args.push_back(view("sink", 1, "f32"));
     append(results);
-    append({scalar("num_splits", "index")});
+    args.push_back(scalar("num_splits", "index"));
   }
   return args;
 }

@@ -24,7 +24,7 @@ int compileCount() {
 
 KernelSpec specNumbered(int number) {
   KernelSpec spec = plan(smallProblem())->launches[0].kernel;
-  spec.params["STAGES"] = std::to_string(number);
+  spec.params["WARPS"] = std::to_string(number);
   return spec;
 }
 

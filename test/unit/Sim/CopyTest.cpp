@@ -60,9 +60,8 @@ const char *const kIssue =
     "  call void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3) "
     "%dst, ptr addrspace(1) %src)\n"
     "  call void @llvm.nvvm.cp.async.commit.group()\n";
-const char *const kReadBack =
-    "  %v = load <4 x i32>, ptr addrspace(3) %dst\n"
-    "  store <4 x i32> %v, ptr addrspace(1) %out\n";
+const char *const kReadBack = "  %v = load <4 x i32>, ptr addrspace(3) %dst\n"
+                              "  store <4 x i32> %v, ptr addrspace(1) %out\n";
 
 std::vector<uint32_t> numbers(unsigned count) {
   std::vector<uint32_t> all(count);
@@ -197,7 +196,8 @@ std::string bulkIssue(const std::string &expect, const std::string &bytes) {
          expect +
          ")\n"
          "  call void @llvm.nvvm.cp.async.bulk.global.to.shared.cta(ptr "
-         "addrspace(3) @smem, ptr addrspace(3) %bar, ptr addrspace(1) %p0, i32 " +
+         "addrspace(3) @smem, ptr addrspace(3) %bar, ptr addrspace(1) %p0, "
+         "i32 " +
          bytes +
          ", i64 0, i1 false)\n"
          "  br label %issued\n"
@@ -235,9 +235,8 @@ TEST(BulkCopy, DroppedWaitReadsPoison) {
 TEST(BulkCopy, TooLargeExpectIsADeadlock) {
   std::vector<uint32_t> in = numbers(128), out(128);
   std::string error =
-      run(copyKernel(initWith("1") + bulkIssue("528", "512") + kWait0 +
-                         kReadBack,
-                     2),
+      run(copyKernel(
+              initWith("1") + bulkIssue("528", "512") + kWait0 + kReadBack, 2),
           64, {in.data(), out.data()});
   EXPECT_TRUE(contains(error, "deadlock")) << error;
   EXPECT_TRUE(contains(error, "warp 0 lanes 0-31: wait for parity 0 of the "
@@ -341,6 +340,22 @@ TEST(Mbarrier, FreshBarrierPassesParityOne) {
   EXPECT_EQ(out, 1u);
 }
 
+TEST(Mbarrier, PollingForeverIsADeadlock) {
+  uint32_t out = 0;
+  std::string body =
+      initWith("2") +
+      "  br label %wait\n"
+      "wait:\n"
+      "  %done = call i1 "
+      "@llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta(ptr "
+      "addrspace(3) %bar, i32 0)\n"
+      "  br i1 %done, label %go, label %wait\n"
+      "go:\n";
+  std::string error = run(copyKernel(body, 2), 32, {&out, &out});
+  EXPECT_TRUE(contains(error, "deadlock")) << error;
+  EXPECT_TRUE(contains(error, "2 of 2 arrivals pending")) << error;
+}
+
 TEST(Mbarrier, CpAsyncArrivals) {
   // Both forms; the wait must cover the copies of all 64 threads.
   for (bool noinc : {false, true}) {
@@ -366,9 +381,9 @@ TEST(Mbarrier, CpAsyncArrivals) {
         "  store <4 x i32> %v, ptr addrspace(1) %to\n";
     for (uint64_t seed : {0, 1, 5}) {
       std::fill(out.begin(), out.end(), 0);
-      ASSERT_EQ(run(copyKernel(body, 2), 64, {in.data(), out.data()}, {},
-                    {seed}),
-                "");
+      ASSERT_EQ(
+          run(copyKernel(body, 2), 64, {in.data(), out.data()}, {}, {seed}),
+          "");
       EXPECT_EQ(out, in);
     }
   }
@@ -386,17 +401,17 @@ TEST(Mbarrier, MistakesAreErrors) {
   EXPECT_TRUE(contains(attempt(bar + arrive), "used before its init"));
   EXPECT_TRUE(contains(attempt(initWith("31") + arrive),
                        "nobody has waited for phase 0"));
-  EXPECT_TRUE(contains(
-      attempt(initWith("4") +
-              "  %z = call i64 "
-              "@llvm.nvvm.mbarrier.arrive.scope.cta.space.cta(ptr "
-              "addrspace(3) %bar, i32 5)\n"),
-      "5 arrivals on a phase that has 4 of 4 pending"));
+  EXPECT_TRUE(
+      contains(attempt(initWith("4") +
+                       "  %z = call i64 "
+                       "@llvm.nvvm.mbarrier.arrive.scope.cta.space.cta(ptr "
+                       "addrspace(3) %bar, i32 5)\n"),
+               "5 arrivals on a phase that has 4 of 4 pending"));
   EXPECT_TRUE(contains(attempt(initWith("0")), "count from 1"));
-  EXPECT_TRUE(contains(
-      attempt(initWith("32") + "  store i32 0, ptr addrspace(3) %bar\n" +
-              arrive),
-      "were overwritten"));
+  EXPECT_TRUE(
+      contains(attempt(initWith("32") +
+                       "  store i32 0, ptr addrspace(3) %bar\n" + arrive),
+               "were overwritten"));
   EXPECT_TRUE(contains(attempt(initWith("32") +
                                "  call void @llvm.nvvm.mbarrier.inval.shared("
                                "ptr addrspace(3) %bar)\n"),

@@ -9,7 +9,6 @@ using namespace mlatile::sim::test;
 
 namespace {
 
-
 std::string structOf(int registers) {
   std::string text = "i32";
   for (int i = 1; i < registers; ++i)
@@ -55,13 +54,12 @@ std::vector<uint32_t> load(const std::string &form, int registers,
   }
   std::vector<uint32_t> out(registers * 32);
   Stats stats;
-  *error = run(kernel(body, 2,
-                      "declare " + type + " " + name + "(ptr addrspace(3))"),
-               32, {rows.data(), out.data()}, {}, {}, &stats);
+  *error = run(
+      kernel(body, 2, "declare " + type + " " + name + "(ptr addrspace(3))"),
+      32, {rows.data(), out.data()}, {}, {}, &stats);
   EXPECT_EQ(stats.ldmatrix, 1u);
   return out;
 }
-
 
 /// Compares byte (or half) `i` of register r with what `expected` says.
 void expectRegisters(const std::vector<uint32_t> &out, int registers, int bits,
@@ -82,9 +80,9 @@ TEST(LdMatrix, B16) {
   for (int n : {1, 2, 4})
     for (bool trans : {false, true}) {
       std::string error;
-      auto out = load("m8n8.x" + std::to_string(n) + (trans ? ".trans" : "") +
-                          ".b16",
-                      n, rows, &error);
+      auto out =
+          load("m8n8.x" + std::to_string(n) + (trans ? ".trans" : "") + ".b16",
+               n, rows, &error);
       ASSERT_EQ(error, "");
       expectRegisters(out, n, 16, [&](int lane, int r, int h) {
         int g = lane / 4, t = lane % 4;
@@ -97,8 +95,8 @@ TEST(LdMatrix, B8Transposed) {
   std::vector<uint8_t> rows = randomRows();
   for (int n : {1, 2}) {
     std::string error;
-    auto out = load("m16n16.x" + std::to_string(n) + ".trans.b8", 2 * n, rows,
-                    &error);
+    auto out =
+        load("m16n16.x" + std::to_string(n) + ".trans.b8", 2 * n, rows, &error);
     ASSERT_EQ(error, "");
     expectRegisters(out, 2 * n, 8, [&](int lane, int r, int b) -> unsigned {
       int row = 16 * (r / 2) + 4 * (lane % 4) + b;
@@ -111,8 +109,8 @@ TEST(LdMatrix, B4ToB8) {
   std::vector<uint8_t> rows = randomRows();
   for (int n : {1, 2, 4}) {
     std::string error;
-    auto out = load("m8n16.x" + std::to_string(n) + ".b8x16.b4x16_p64", n,
-                    rows, &error);
+    auto out = load("m8n16.x" + std::to_string(n) + ".b8x16.b4x16_p64", n, rows,
+                    &error);
     ASSERT_EQ(error, "");
     expectRegisters(out, n, 8, [&](int lane, int r, int b) -> unsigned {
       int element = 4 * (lane % 4) + b;
@@ -126,11 +124,11 @@ TEST(LdMatrix, B4ToB8) {
 std::vector<uint8_t> store(const std::string &form, int registers,
                            std::vector<uint32_t> &values, std::string *error) {
   std::string name = "@llvm.nvvm.stmatrix.sync.aligned." + form + ".p3";
-  std::string types, args, body =
-      "  %r0 = mul i32 %lane, 16\n"
-      "  %row = getelementptr i8, ptr addrspace(3) @smem, i32 %r0\n"
-      "  store <4 x i32> zeroinitializer, ptr addrspace(3) %row\n"
-      "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+  std::string types, args,
+      body = "  %r0 = mul i32 %lane, 16\n"
+             "  %row = getelementptr i8, ptr addrspace(3) @smem, i32 %r0\n"
+             "  store <4 x i32> zeroinitializer, ptr addrspace(3) %row\n"
+             "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
   for (int r = 0; r < registers; ++r) {
     std::string id = std::to_string(r);
     body += "  %o" + id + " = add i32 %lane, " + std::to_string(32 * r) +
@@ -146,10 +144,10 @@ std::vector<uint8_t> store(const std::string &form, int registers,
           "  %dst = getelementptr i8, ptr addrspace(1) %p1, i32 %r0\n"
           "  store <4 x i32> %back, ptr addrspace(1) %dst\n";
   std::vector<uint8_t> out(32 * 16);
-  *error = run(kernel(body, 2,
-                      "declare void " + name + "(ptr addrspace(3)" + types +
-                          ")"),
-               32, {values.data(), out.data()});
+  *error =
+      run(kernel(body, 2,
+                 "declare void " + name + "(ptr addrspace(3)" + types + ")"),
+          32, {values.data(), out.data()});
   return out;
 }
 
@@ -225,7 +223,8 @@ TEST(LdMatrix, BadAddressesAreErrors) {
                   "ptr addrspace(3))");
   };
   uint32_t out;
-  EXPECT_TRUE(contains(run(withAddress("8"), 32, {&out}), "not 16-byte aligned"));
+  EXPECT_TRUE(
+      contains(run(withAddress("8"), 32, {&out}), "not 16-byte aligned"));
   EXPECT_TRUE(contains(run(withAddress("4096"), 32, {&out}),
                        "outside shared memory: offset 4096 of 4096"));
   EXPECT_EQ(run(withAddress("4080"), 32, {&out}), "");

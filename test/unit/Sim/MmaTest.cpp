@@ -31,8 +31,8 @@ struct Format {
 const Format kF16 = {"f16", 16, [](unsigned x) { return fields(x, 5, 10, 15); },
                      0xbfff};
 const Format kBF16 = {
-    "bf16", 16,
-    [](unsigned x) { return __builtin_bit_cast(float, x << 16); }, 0xbfff};
+    "bf16", 16, [](unsigned x) { return __builtin_bit_cast(float, x << 16); },
+    0xbfff};
 const Format kE4M3 = {"e4m3", 8, [](unsigned x) { return fields(x, 4, 3, 7); },
                       0xf7};
 const Format kE5M2 = {"e5m2", 8, [](unsigned x) { return fields(x, 5, 2, 15); },
@@ -50,8 +50,8 @@ struct Case {
   std::string intrinsic;
   Format a, b;
   int k;
-  bool half = false;      ///< f16 accumulator
-  int blocks = 0;         ///< of scales along k
+  bool half = false; ///< f16 accumulator
+  int blocks = 0;    ///< of scales along k
   bool ue4m3 = false;
   int byteA = 0, threadA = 0, byteB = 0, threadB = 0;
 };
@@ -92,8 +92,8 @@ Operands draw(const Case &c, uint32_t seed) {
   for (std::vector<uint32_t> *scales : {&x.sa, &x.sb})
     for (uint32_t &word : *scales)
       for (int i = 0; i < 4; ++i) {
-        uint32_t byte = c.ue4m3 ? random.next() % 0x7f
-                                : 120 + random.next() % 15;
+        uint32_t byte =
+            c.ue4m3 ? random.next() % 0x7f : 120 + random.next() % 15;
         word = word << 8 | byte;
       }
   return x;
@@ -184,14 +184,14 @@ std::vector<uint32_t> model(const Case &c, const Operands &x) {
     for (int i = 0; i < x.regsA * perA; ++i) {
       uint32_t word = x.a[i / perA * 32 + lane];
       auto [row, k] = elementA(lane, i, perA);
-      a[row][k] = c.a.value(word >> c.a.bits * (i % perA) &
-                            ((1u << c.a.bits) - 1));
+      a[row][k] =
+          c.a.value(word >> c.a.bits * (i % perA) & ((1u << c.a.bits) - 1));
     }
     for (int i = 0; i < x.regsB * perA; ++i) {
       uint32_t word = x.b[i / perA * 32 + lane];
       auto [column, k] = elementB(lane, i, perA);
-      b[column][k] = c.b.value(word >> c.b.bits * (i % perA) &
-                               ((1u << c.b.bits) - 1));
+      b[column][k] =
+          c.b.value(word >> c.b.bits * (i % perA) & ((1u << c.b.bits) - 1));
     }
   }
   auto scale = [&](uint32_t word, int byte) {
@@ -205,7 +205,8 @@ std::vector<uint32_t> model(const Case &c, const Operands &x) {
       int row = (lane >> 2) + (i < 2 ? 0 : 8), column = lane % 4 * 2 + (i & 1);
       float sum;
       if (c.half)
-        sum = fields(x.c[i / 2 * 32 + lane] >> 16 * (i % 2) & 0xffff, 5, 10, 15);
+        sum =
+            fields(x.c[i / 2 * 32 + lane] >> 16 * (i % 2) & 0xffff, 5, 10, 15);
       else
         std::memcpy(&sum, &x.c[i * 32 + lane], 4);
       for (int k = 0; k < c.k; ++k) {
@@ -254,12 +255,10 @@ std::vector<Case> allCases() {
   const Format bytes[] = {kE4M3, kE5M2, kE3M2, kE2M3, kE2M1Byte};
   for (const Format &a : bytes)
     for (const Format &b : bytes) {
-      std::string types =
-          std::string("f32.") + a.name + "." + b.name + ".f32";
-      all.push_back(
-          {"m16n8k32.row.col.kind.f8f6f4." + types, a, b, 32});
-      Case scaled = {"block.scale.m16n8k32.row.col.mxf8f6f4.scale.1x." +
-                         types + ".ue8m0",
+      std::string types = std::string("f32.") + a.name + "." + b.name + ".f32";
+      all.push_back({"m16n8k32.row.col.kind.f8f6f4." + types, a, b, 32});
+      Case scaled = {"block.scale.m16n8k32.row.col.mxf8f6f4.scale.1x." + types +
+                         ".ue8m0",
                      a, b, 32};
       scaled.blocks = 1;
       all.push_back(scaled);
@@ -286,8 +285,7 @@ std::vector<Case> allCases() {
     for (int threadB = 0; threadB < 4; ++threadB)
       all.push_back({"block.scale.m16n8k64.row.col.mxf4nvf4.scale.4x.f32."
                      "e2m1.e2m1.f32.ue4m3",
-                     kE2M1, kE2M1, 64, false, 4, true, 0, threadA, 0,
-                     threadB});
+                     kE2M1, kE2M1, 64, false, 4, true, 0, threadA, 0, threadB});
   return all;
 }
 
@@ -324,7 +322,11 @@ TEST(MmaMutation, SwappedRegistersChangeTheResult) {
 
 TEST(MmaMutation, WrongScaleByteChangesTheResult) {
   Case c = {"block.scale.m16n8k32.row.col.mxf8f6f4.f32.e4m3.e4m3.f32.ue8m0",
-            kE4M3, kE4M3, 32, false, 1};
+            kE4M3,
+            kE4M3,
+            32,
+            false,
+            1};
   Operands x = draw(c, 4);
   Case wrong = c;
   wrong.byteA = 1;
@@ -334,7 +336,11 @@ TEST(MmaMutation, WrongScaleByteChangesTheResult) {
 
 TEST(MmaScales, IllegalSelectorsAreErrors) {
   Case c = {"block.scale.m16n8k32.row.col.mxf8f6f4.f32.e4m3.e4m3.f32.ue8m0",
-            kE4M3, kE4M3, 32, false, 1};
+            kE4M3,
+            kE4M3,
+            32,
+            false,
+            1};
   Operands x = draw(c, 5);
   c.threadA = 2;
   EXPECT_TRUE(contains(runCase(c, x), "thread-id-a of 0 or 1"));
@@ -343,14 +349,24 @@ TEST(MmaScales, IllegalSelectorsAreErrors) {
   EXPECT_TRUE(contains(runCase(c, x), "byte-id of 0 to 3"));
   Case four = {"block.scale.m16n8k64.row.col.mxf4nvf4.scale.4x.f32.e2m1.e2m1."
                "f32.ue4m3",
-               kE2M1, kE2M1, 64, false, 4, true, 1};
+               kE2M1,
+               kE2M1,
+               64,
+               false,
+               4,
+               true,
+               1};
   x = draw(four, 5);
   EXPECT_TRUE(contains(runCase(four, x), "byte-id of 0 for scale_vec::4X"));
 }
 
 TEST(MmaScales, NanScaleMakesNanRow) {
   Case c = {"block.scale.m16n8k32.row.col.mxf8f6f4.f32.e4m3.e4m3.f32.ue8m0",
-            kE4M3, kE4M3, 32, false, 1};
+            kE4M3,
+            kE4M3,
+            32,
+            false,
+            1};
   Operands x = draw(c, 6);
   x.sa[4 * 3 + 1] |= 0xff; // row 11
   ASSERT_EQ(runCase(c, x), "");
@@ -364,7 +380,11 @@ TEST(MmaScales, NanScaleMakesNanRow) {
 TEST(MmaScales, ExtremeScalesThatCancel) {
   // 2^-127 on A and 2^127 on B.
   Case c = {"block.scale.m16n8k32.row.col.mxf8f6f4.f32.e4m3.e4m3.f32.ue8m0",
-            kE4M3, kE4M3, 32, false, 1};
+            kE4M3,
+            kE4M3,
+            32,
+            false,
+            1};
   Operands x = draw(c, 7);
   for (uint32_t &word : x.sa)
     word = 0;

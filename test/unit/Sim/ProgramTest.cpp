@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole programs: what is refused, grids on several host threads, atomics,
-// groups of collectives, aggregates.
+// Whole programs: what is refused, grids on several host threads, atomics.
 #include "SimTest.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
-#include <cmath>
-#include <cstring>
 #include <thread>
 
 using namespace mlatile::sim;
@@ -25,14 +22,13 @@ TEST(Program, RefusesWhatItCannotRun) {
   EXPECT_TRUE(contains(
       create(kernel("  %f = call float @llvm.nvvm.redux.sync.fmax(float 0.0, "
                     "i32 -1)",
-                    0,
-                    "declare float @llvm.nvvm.redux.sync.fmax(float, i32)")),
+                    0, "declare float @llvm.nvvm.redux.sync.fmax(float, i32)")),
       "does not support 'llvm.nvvm.redux.sync.fmax'"));
   EXPECT_TRUE(contains(create(kernel("  call void asm \"brkpt;\", \"\"()", 0)),
                        "inline assembly 'brkpt;'"));
-  EXPECT_TRUE(contains(create(kernel("  call void @outside()", 0,
-                                     "declare void @outside()")),
-                       "external function 'outside'"));
+  EXPECT_TRUE(contains(
+      create(kernel("  call void @outside()", 0, "declare void @outside()")),
+      "external function 'outside'"));
   EXPECT_TRUE(contains(create(kernel("", 0), "other"), "no kernel 'other'"));
   EXPECT_TRUE(contains(create("target triple = \"x86_64\"\ndefine void @k() { "
                               "ret void }"),
@@ -49,7 +45,8 @@ TEST(Program, RefusesWhatItCannotRun) {
                     "@llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32 immarg)")),
       "must be in multiples of 8"));
   std::string recursive =
-      kernel("  call void @f()", 0, "define void @f() {\n call void @f()\n ret void\n}");
+      kernel("  call void @f()", 0,
+             "define void @f() {\n call void @f()\n ret void\n}");
   EXPECT_TRUE(contains(create(recursive), "recursion"));
 }
 
@@ -85,10 +82,10 @@ TEST(Program, SharedStoreOutOfRangeIsAnError) {
 }
 
 TEST(Program, TrapIsAnError) {
-  EXPECT_TRUE(contains(run(kernel("  call void @llvm.trap()", 0,
-                                  "declare void @llvm.trap()"),
-                           1, {}),
-                       "trap"));
+  EXPECT_TRUE(contains(
+      run(kernel("  call void @llvm.trap()", 0, "declare void @llvm.trap()"), 1,
+          {}),
+      "trap"));
 }
 
 TEST(Program, SharedMemorySurvives32Bits) {
@@ -144,9 +141,9 @@ TEST(Program, AtomicsAcrossHostThreads) {
   dims.gridX = 200;
   Options options;
   options.hostThreads = 4;
-  ASSERT_EQ(run(kernel(kAtomics, 3), 32, {&sum, each.data(), &most}, dims,
-                options),
-            "");
+  ASSERT_EQ(
+      run(kernel(kAtomics, 3), 32, {&sum, each.data(), &most}, dims, options),
+      "");
   EXPECT_EQ(sum, 32u * (199 * 200 / 2));
   EXPECT_EQ(most, 199u);
   EXPECT_EQ(each, std::vector<float>(32, 200.0f));
@@ -199,11 +196,11 @@ TEST(Program, GridsRunAlikeOnAnyHostThreadsAndSeed) {
 }
 
 TEST(Program, LaunchesAtTheSameTime) {
-  std::string text = kernel(
-      "  %a = getelementptr i32, ptr addrspace(1) %p0, i32 %tid\n"
-      "  %r = call i32 @llvm.nvvm.redux.sync.add(i32 %tid, i32 -1)\n"
-      "  store i32 %r, ptr addrspace(1) %a\n",
-      1, "declare i32 @llvm.nvvm.redux.sync.add(i32, i32)");
+  std::string text =
+      kernel("  %a = getelementptr i32, ptr addrspace(1) %p0, i32 %tid\n"
+             "  %r = call i32 @llvm.nvvm.redux.sync.add(i32 %tid, i32 -1)\n"
+             "  store i32 %r, ptr addrspace(1) %a\n",
+             1, "declare i32 @llvm.nvvm.redux.sync.add(i32, i32)");
   auto program = llvm::cantFail(Program::createFromIR(text, "k"));
   std::vector<std::thread> threads;
   std::vector<std::vector<uint32_t>> out(4, std::vector<uint32_t>(64));
@@ -268,98 +265,51 @@ TEST(Program, ScalarArgumentsAndDeviceFunctions) {
   EXPECT_EQ(result, 1049);
 }
 
-/// A register tile travels through a loop as a struct; ldmatrix and mma of an
-/// iteration are one rendezvous.
-TEST(Groups, StructsAndLongRuns) {
-  std::string load = "declare {i32, i32, i32, i32} "
-                     "@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3(ptr "
-                     "addrspace(3))\n";
-  std::string mma = "declare {float, float, float, float} "
-                    "@llvm.nvvm.mma.m16n8k16.row.col.bf16(i32, i32, i32, i32, "
-                    "i32, i32, float, float, float, float)\n";
-  const char *f4 = "{float, float, float, float}";
-  const char *tile = "{{float, float, float, float}, {float, float, float, "
-                     "float}}";
-  std::string body =
-      "  %o = mul i32 %lane, 16\n"
-      "  %row = getelementptr i8, ptr addrspace(3) @smem, i32 %o\n"
-      "  %src = getelementptr i8, ptr addrspace(1) %p0, i32 %o\n"
-      "  %fill = load <4 x i32>, ptr addrspace(1) %src\n"
-      "  store <4 x i32> %fill, ptr addrspace(3) %row\n"
+TEST(Program, LoopsThatPollMemory) {
+  // Warp 0 waits for a flag in shared memory that warp 1 sets, then sets the
+  // flag that CTA 1 waits for, on another host thread.
+  std::string text = kernel(
+      "  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
+      "  %second = icmp eq i32 %c, 1\n"
+      "  br i1 %second, label %other, label %first\n"
+      "first:\n"
+      "  store i32 0, ptr addrspace(3) @smem\n"
       "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n"
-      "  br label %loop\n"
-      "loop:\n"
-      "  %i = phi i32 [ 0, %entry ], [ %in, %loop ]\n"
-      "  %acc = phi " + std::string(tile) +
-      " [ zeroinitializer, %entry ], [ %acc2, %loop ]\n"
-      "  %l = call {i32, i32, i32, i32} "
-      "@llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3(ptr addrspace(3) "
-      "%row)\n";
-  for (int r = 0; r < 4; ++r)
-    body += "  %a" + std::to_string(r) +
-            " = extractvalue {i32, i32, i32, i32} %l, " + std::to_string(r) +
-            "\n";
-  std::string accumulate;
-  for (int t = 0; t < 2; ++t) {
-    std::string id = std::to_string(t);
-    std::string args;
-    for (int r = 0; r < 4; ++r) {
-      std::string reg = std::to_string(r);
-      body += "  %c" + id + reg + " = extractvalue " + tile + " %acc, " + id +
-              ", " + reg + "\n";
-      args += ", float %c" + id + reg;
-    }
-    body += "  %d" + id + " = call " + f4 +
-            " @llvm.nvvm.mma.m16n8k16.row.col.bf16(i32 %a0, i32 %a1, i32 %a2, "
-            "i32 %a3, i32 %a" + id + ", i32 %a" + std::to_string(t + 1) + args +
-            ")\n";
+      "  %w0 = icmp eq i32 %warp, 0\n"
+      "  br i1 %w0, label %spin, label %set\n"
+      "set:\n"
+      "  store atomic i32 1, ptr addrspace(3) @smem syncscope(\"block\") "
+      "release, align 4\n"
+      "  br label %end\n"
+      "spin:\n"
+      "  %v = load atomic i32, ptr addrspace(3) @smem syncscope(\"block\") "
+      "acquire, align 4\n"
+      "  %go = icmp eq i32 %v, 1\n"
+      "  br i1 %go, label %publish, label %spin\n"
+      "publish:\n"
+      "  store atomic i32 5, ptr addrspace(1) %p0 syncscope(\"device\") "
+      "release, align 4\n"
+      "  br label %end\n"
+      "other:\n"
+      "  %u = load atomic i32, ptr addrspace(1) %p0 syncscope(\"device\") "
+      "acquire, align 4\n"
+      "  %ok = icmp eq i32 %u, 5\n"
+      "  br i1 %ok, label %done, label %other\n"
+      "done:\n"
+      "  store i32 6, ptr addrspace(1) %p1\n"
+      "  br label %end\n"
+      "end:\n",
+      2);
+  LaunchDims dims;
+  dims.gridX = 2;
+  for (uint64_t seed : {0, 1, 2, 3}) {
+    uint32_t flag = 0, out = 0;
+    Options options;
+    options.seed = seed;
+    options.hostThreads = 2;
+    ASSERT_EQ(run(text, 64, {&flag, &out}, dims, options), "");
+    EXPECT_EQ(out, 6u);
   }
-  body += "  %x0 = insertvalue " + std::string(tile) + " poison, " + f4 +
-          " %d0, 0\n  %acc2 = insertvalue " + tile + " %x0, " + f4 +
-          " %d1, 1\n"
-          "  %in = add i32 %i, 1\n"
-          "  %more = icmp ult i32 %in, 3\n"
-          "  br i1 %more, label %loop, label %end\n"
-          "end:\n";
-  for (int t = 0; t < 2; ++t)
-    for (int r = 0; r < 4; ++r) {
-      std::string id = std::to_string(4 * t + r);
-      body += "  %e" + id + " = extractvalue " + tile + " %acc2, " +
-              std::to_string(t) + ", " + std::to_string(r) + "\n  %i" + id +
-              " = add i32 %lane, " + std::to_string(32 * (4 * t + r)) +
-              "\n  %g" + id +
-              " = getelementptr float, ptr addrspace(1) %p1, i32 %i" + id +
-              "\n  store float %e" + id + ", ptr addrspace(1) %g" + id + "\n";
-    }
-  std::vector<uint16_t> rows(32 * 8);
-  Random random(3);
-  for (uint16_t &x : rows)
-    x = 0x3f00 + random.next() % 256;
-  std::vector<float> out(8 * 32);
-  Stats stats;
-  ASSERT_EQ(run(kernel(body, 2, load + mma), 32, {rows.data(), out.data()}, {},
-                {}, &stats),
-            "");
-  EXPECT_EQ(stats.ldmatrix, 3u);
-  EXPECT_EQ(stats.mmaTotal(), 6u);
-  EXPECT_EQ(stats.rendezvous, 4u); // one barrier, one group an iteration
-
-  auto bf = [&](int row, int i) {
-    return __builtin_bit_cast(float, uint32_t(rows[row * 8 + i]) << 16);
-  };
-  for (int t = 0; t < 2; ++t)
-    for (int lane = 0; lane < 32; ++lane)
-      for (int r = 0; r < 4; ++r) {
-        int m = lane / 4 + 8 * (r / 2), n = 2 * (lane % 4) + r % 2;
-        float sum = 0;
-        for (int round = 0; round < 3; ++round)
-          for (int k = 0; k < 16; ++k) {
-            float a = bf(8 * (m / 8 + 2 * (k / 8)) + m % 8, k % 8);
-            float b = bf(8 * (k < 8 ? t : t + 1) + n, k % 8);
-            sum = std::fma(a, b, sum);
-          }
-        EXPECT_EQ(out[(4 * t + r) * 32 + lane], sum);
-      }
 }
 
 } // namespace

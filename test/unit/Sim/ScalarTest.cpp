@@ -22,17 +22,17 @@ std::vector<T> overAll(const std::string &body, const std::string &type,
   std::vector<float> zeros(kThreads);
   LaunchDims dims;
   dims.gridX = kThreads / 256;
-  std::string text = kernel(
-      "  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
-      "  %b = shl i32 %c, 8\n"
-      "  %n = or i32 %b, %tid\n"
-      "  %h = trunc i32 %n to i16\n"
-      "  %fa = getelementptr float, ptr addrspace(1) %p1, i32 %n\n"
-      "  %f = load float, ptr addrspace(1) %fa\n" +
-          body + "  %d = getelementptr " + type +
-          ", ptr addrspace(1) %p0, i32 %n\n  store " + type +
-          " %y, ptr addrspace(1) %d\n",
-      2, declarations);
+  std::string text =
+      kernel("  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
+             "  %b = shl i32 %c, 8\n"
+             "  %n = or i32 %b, %tid\n"
+             "  %h = trunc i32 %n to i16\n"
+             "  %fa = getelementptr float, ptr addrspace(1) %p1, i32 %n\n"
+             "  %f = load float, ptr addrspace(1) %fa\n" +
+                 body + "  %d = getelementptr " + type +
+                 ", ptr addrspace(1) %p0, i32 %n\n  store " + type +
+                 " %y, ptr addrspace(1) %d\n",
+             2, declarations);
   EXPECT_EQ(run(text, 256, {out.data(), (in ? *in : zeros).data()}, dims), "");
   return out;
 }
@@ -53,10 +53,9 @@ TEST(Convert, SmallFormatsToHalf) {
                    Format{"e3m2x2", 8, 3, 2, 3}, Format{"e2m3x2", 8, 2, 3, 1},
                    Format{"e2m1x2", 4, 2, 1, 1}}) {
     std::string name = std::string("@llvm.nvvm.") + f.name + ".to.f16x2.rn";
-    auto out = overAll<uint32_t>("  %y = call <2 x half> " + name +
-                                     "(i16 %h)\n",
-                                 "<2 x half>",
-                                 "declare <2 x half> " + name + "(i16)");
+    auto out =
+        overAll<uint32_t>("  %y = call <2 x half> " + name + "(i16 %h)\n",
+                          "<2 x half>", "declare <2 x half> " + name + "(i16)");
     int used = 1 + f.e + f.m;
     for (unsigned i = 0; i < (f.bits == 4 ? 256u : kThreads); ++i)
       for (int half = 0; half < 2; ++half) {
@@ -111,10 +110,9 @@ std::vector<float> samples(double range) {
 TEST(Convert, FloatToE4M3) {
   std::vector<float> in = samples(448);
   std::string name = "@llvm.nvvm.ff.to.e4m3x2.rn";
-  auto out = overAll<uint16_t>("  %y = call i16 " + name +
-                                   "(float %f, float 1.5)\n",
-                               "i16", "declare i16 " + name + "(float, float)",
-                               &in);
+  auto out =
+      overAll<uint16_t>("  %y = call i16 " + name + "(float %f, float 1.5)\n",
+                        "i16", "declare i16 " + name + "(float, float)", &in);
   for (unsigned i = 0; i < kThreads; ++i) {
     unsigned expected = nearest(in[i], 4, 3, 7, 0x7e);
     EXPECT_EQ(out[i] >> 8, expected | (std::signbit(in[i]) ? 0x80 : 0))
@@ -127,24 +125,22 @@ TEST(Convert, FloatToE2M1) {
   std::vector<float> in = samples(6);
   in[4] = NAN;
   std::string name = "@llvm.nvvm.ff.to.e2m1x2.rn.satfinite";
-  auto out = overAll<uint16_t>("  %y = call i16 " + name +
-                                   "(float %f, float 1.5)\n",
-                               "i16", "declare i16 " + name + "(float, float)",
-                               &in);
+  auto out =
+      overAll<uint16_t>("  %y = call i16 " + name + "(float %f, float 1.5)\n",
+                        "i16", "declare i16 " + name + "(float, float)", &in);
   EXPECT_EQ(out[4], 0x73);
   for (unsigned i = 5; i < kThreads; ++i)
-    EXPECT_EQ(out[i],
-              (nearest(in[i], 2, 1, 1, 7) | (std::signbit(in[i]) ? 8 : 0)) << 4 |
-                  3)
+    EXPECT_EQ(
+        out[i],
+        (nearest(in[i], 2, 1, 1, 7) | (std::signbit(in[i]) ? 8 : 0)) << 4 | 3)
         << in[i];
 }
 
 TEST(Convert, ScalesToBfloat) {
   std::string name = "@llvm.nvvm.ue8m0x2.to.bf16x2";
-  auto out = overAll<uint32_t>("  %y = call <2 x bfloat> " + name +
-                                   "(i16 %h)\n",
-                               "<2 x bfloat>",
-                               "declare <2 x bfloat> " + name + "(i16)");
+  auto out = overAll<uint32_t>(
+      "  %y = call <2 x bfloat> " + name + "(i16 %h)\n", "<2 x bfloat>",
+      "declare <2 x bfloat> " + name + "(i16)");
   for (unsigned i = 0; i < kThreads; ++i)
     for (int half = 0; half < 2; ++half) {
       int code = i >> 8 * half & 255;
@@ -195,8 +191,8 @@ TEST(Convert, HalfRoundTrip) {
   auto wide = overAll<float>("  %x = bitcast i16 %h to half\n"
                              "  %y = fpext half %x to float\n",
                              "float", "");
-  auto back = overAll<uint16_t>("  %y = fptrunc float %f to half\n", "half", "",
-                                &wide);
+  auto back =
+      overAll<uint16_t>("  %y = fptrunc float %f to half\n", "half", "", &wide);
   for (unsigned i = 0; i < kThreads; ++i) {
     if ((i & 0x7fff) > 0x7c00) {
       EXPECT_TRUE(std::isnan(wide[i]));
@@ -212,11 +208,9 @@ void expectClose(const char *name, double (*reference)(double),
                  std::vector<float> in, double tolerance) {
   std::string function = std::string("@llvm.nvvm.") + name;
   std::string overload = contains(name, "ex2") ? ".f32" : "";
-  auto out = overAll<float>("  %y = call float " + function + overload +
-                                "(float %f)\n",
-                            "float",
-                            "declare float " + function + overload + "(float)",
-                            &in);
+  auto out = overAll<float>(
+      "  %y = call float " + function + overload + "(float %f)\n", "float",
+      "declare float " + function + overload + "(float)", &in);
   for (unsigned i = 0; i < kThreads; ++i) {
     double expected = reference(in[i]);
     if (std::fabs(expected) < 1e-37)
@@ -236,14 +230,15 @@ TEST(Approximate, CloseToDouble) {
     if (std::fabs(positive[i] - 1) < 0.01)
       positive[i] = 3;
   }
-  expectClose("ex2.approx.ftz", [](double x) { return std::exp2(x); }, any,
-              2e-7);
-  expectClose("lg2.approx.f", [](double x) { return std::log2(x); }, positive,
-              3e-7);
-  expectClose("rcp.approx.ftz.f", [](double x) { return 1 / x; }, positive,
-              2e-7);
-  expectClose("rsqrt.approx.f", [](double x) { return 1 / std::sqrt(x); },
-              positive, 3e-7);
+  expectClose(
+      "ex2.approx.ftz", [](double x) { return std::exp2(x); }, any, 2e-7);
+  expectClose(
+      "lg2.approx.f", [](double x) { return std::log2(x); }, positive, 3e-7);
+  expectClose(
+      "rcp.approx.ftz.f", [](double x) { return 1 / x; }, positive, 2e-7);
+  expectClose(
+      "rsqrt.approx.f", [](double x) { return 1 / std::sqrt(x); }, positive,
+      3e-7);
 }
 
 TEST(Approximate, SpecialValues) {
@@ -262,11 +257,10 @@ TEST(Approximate, SpecialValues) {
   EXPECT_EQ(exp2[1], inf);
   EXPECT_TRUE(std::isnan(exp2[2]));
   EXPECT_EQ(exp2[3], 1);
-  auto log2 = overAll<float>("  %y = call float @llvm.nvvm.lg2.approx.f(float "
-                             "%f)\n",
-                             "float",
-                             "declare float @llvm.nvvm.lg2.approx.f(float)",
-                             &in);
+  auto log2 = overAll<float>(
+      "  %y = call float @llvm.nvvm.lg2.approx.f(float "
+      "%f)\n",
+      "float", "declare float @llvm.nvvm.lg2.approx.f(float)", &in);
   EXPECT_TRUE(std::isnan(log2[0]));
   EXPECT_EQ(log2[1], inf);
   EXPECT_TRUE(std::isnan(log2[2]));

@@ -26,8 +26,8 @@ inline std::string kernel(const std::string &body, unsigned pointers,
       "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n" +
       declarations + "\ndefine ptx_kernel void @k(";
   for (unsigned i = 0; i < pointers; ++i)
-    text += std::string(i ? ", " : "") + "ptr addrspace(1) %p" +
-            std::to_string(i);
+    text +=
+        std::string(i ? ", " : "") + "ptr addrspace(1) %p" + std::to_string(i);
   return text + ") " + attributes +
          " {\nentry:\n"
          "  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"

@@ -57,8 +57,8 @@ TEST(Shuffle, AllModes) {
           int from = mode.source(lane, b);
           if (std::string(mode.name) == "idx")
             from = (lane & segments) | (b & ~segments & 31);
-          bool ok = from >= 0 && from < 32 &&
-                    (from & segments) == (lane & segments);
+          bool ok =
+              from >= 0 && from < 32 && (from & segments) == (lane & segments);
           // bfly only checks the upper end: lower segments can be read.
           if (std::string(mode.name) == "bfly")
             ok = from <= ((lane & segments) | (31 & ~segments));
@@ -119,14 +119,14 @@ TEST(Vote, AllModes) {
   auto text = [](const std::string &mode, const std::string &predicate) {
     bool ballot = mode == "ballot";
     std::string type = ballot ? "i32" : "i1";
-    return lanewise("  %p = " + predicate + "\n  %r = call " + type +
-                        " @llvm.nvvm.vote." + mode +
-                        ".sync(i32 -1, i1 %p)\n  %y = " +
-                        (ballot ? "add i32 %r, 0\n" : "zext i1 %r to i32\n"),
-                    "declare " + type + " @llvm.nvvm.vote." + mode +
-                        ".sync(i32, i1)");
+    return lanewise(
+        "  %p = " + predicate + "\n  %r = call " + type + " @llvm.nvvm.vote." +
+            mode + ".sync(i32 -1, i1 %p)\n  %y = " +
+            (ballot ? "add i32 %r, 0\n" : "zext i1 %r to i32\n"),
+        "declare " + type + " @llvm.nvvm.vote." + mode + ".sync(i32, i1)");
   };
-  const std::string some = "icmp slt i32 %x, 0", every = "icmp ult i32 %lane, 32",
+  const std::string some = "icmp slt i32 %x, 0",
+                    every = "icmp ult i32 %lane, 32",
                     none = "icmp ugt i32 %lane, 31";
   check(text("ballot", some), [](auto &in, int) {
     uint32_t bits = 0;
@@ -187,27 +187,28 @@ TEST(Match, AnyAndAll) {
         });
   // Lanes differ in the upper half only.
   for (int shift : {5, 4}) {
-    check(lanewise("  %h = lshr i32 %lane, " + std::to_string(shift) +
-                       "\n  %w = zext i32 %h to i64\n  %k = shl i64 %w, 40\n"
-                       "  %r = call {i32, i1} "
-                       "@llvm.nvvm.match.all.sync.i64p(i32 -1, i64 %k)\n"
-                       "  %m = extractvalue {i32, i1} %r, 0\n"
-                       "  %p = extractvalue {i32, i1} %r, 1\n"
-                       "  %z = zext i1 %p to i32\n"
-                       "  %y = xor i32 %m, %z\n",
-                   "declare {i32, i1} @llvm.nvvm.match.all.sync.i64p(i32, i64)"),
-          [&](auto &, int) { return shift == 5 ? 0xfffffffeu : 0u; });
+    check(
+        lanewise("  %h = lshr i32 %lane, " + std::to_string(shift) +
+                     "\n  %w = zext i32 %h to i64\n  %k = shl i64 %w, 40\n"
+                     "  %r = call {i32, i1} "
+                     "@llvm.nvvm.match.all.sync.i64p(i32 -1, i64 %k)\n"
+                     "  %m = extractvalue {i32, i1} %r, 0\n"
+                     "  %p = extractvalue {i32, i1} %r, 1\n"
+                     "  %z = zext i1 %p to i32\n"
+                     "  %y = xor i32 %m, %z\n",
+                 "declare {i32, i1} @llvm.nvvm.match.all.sync.i64p(i32, i64)"),
+        [&](auto &, int) { return shift == 5 ? 0xfffffffeu : 0u; });
   }
 }
 
 TEST(Elect, OneLaneAgreed) {
-  std::string text = lanewise(
-      "  %r = call {i32, i1} @llvm.nvvm.elect.sync(i32 -1)\n"
-      "  %l = extractvalue {i32, i1} %r, 0\n"
-      "  %p = extractvalue {i32, i1} %r, 1\n"
-      "  %s = select i1 %p, i32 256, i32 0\n"
-      "  %y = or i32 %l, %s\n",
-      "declare {i32, i1} @llvm.nvvm.elect.sync(i32)");
+  std::string text =
+      lanewise("  %r = call {i32, i1} @llvm.nvvm.elect.sync(i32 -1)\n"
+               "  %l = extractvalue {i32, i1} %r, 0\n"
+               "  %p = extractvalue {i32, i1} %r, 1\n"
+               "  %s = select i1 %p, i32 256, i32 0\n"
+               "  %y = or i32 %l, %s\n",
+               "declare {i32, i1} @llvm.nvvm.elect.sync(i32)");
   for (uint64_t seed : {0, 1, 2, 3}) {
     std::vector<uint32_t> in = inputs(), out(32);
     ASSERT_EQ(run(text, 32, {in.data(), out.data()}, {}, {seed}), "");
@@ -229,10 +230,10 @@ TEST(Collective, ExitedLanesAreNotWaitedFor) {
       "  br label %end\n"
       "end:\n";
   for (uint64_t seed : {0, 1}) {
-    ASSERT_EQ(run(kernel(body, 1,
-                         "declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)"),
-                  32, {out.data()}, {}, {seed}),
-              "");
+    ASSERT_EQ(
+        run(kernel(body, 1, "declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)"),
+            32, {out.data()}, {}, {seed}),
+        "");
     for (int lane = 0; lane < 32; ++lane)
       EXPECT_EQ(out[lane], lane < 24 ? 0xffffffu : 77u);
   }
@@ -261,17 +262,17 @@ TEST(Collective, DivergenceNamesBothPlaces) {
 }
 
 TEST(Collective, SourceLinesNameThePlace) {
-  std::string text = kernel(
-      "  %low = icmp ult i32 %lane, 16\n"
-      "  br i1 %low, label %a, label %b\n"
-      "a:\n"
-      "  call void @llvm.nvvm.bar.warp.sync(i32 -1), !dbg !10\n"
-      "  br label %end\n"
-      "b:\n"
-      "  call void @llvm.nvvm.bar.warp.sync(i32 -1), !dbg !11\n"
-      "  br label %end\n"
-      "end:\n",
-      0, "declare void @llvm.nvvm.bar.warp.sync(i32)", "!dbg !4");
+  std::string text =
+      kernel("  %low = icmp ult i32 %lane, 16\n"
+             "  br i1 %low, label %a, label %b\n"
+             "a:\n"
+             "  call void @llvm.nvvm.bar.warp.sync(i32 -1), !dbg !10\n"
+             "  br label %end\n"
+             "b:\n"
+             "  call void @llvm.nvvm.bar.warp.sync(i32 -1), !dbg !11\n"
+             "  br label %end\n"
+             "end:\n",
+             0, "declare void @llvm.nvvm.bar.warp.sync(i32)", "!dbg !4");
   text += "!llvm.module.flags = !{!0}\n!llvm.dbg.cu = !{!1}\n"
           "!0 = !{i32 2, !\"Debug Info Version\", i32 3}\n"
           "!1 = distinct !DICompileUnit(language: DW_LANG_C, file: !2, "
@@ -288,10 +289,10 @@ TEST(Collective, SourceLinesNameThePlace) {
 }
 
 TEST(Collective, CallerMustBeInItsMask) {
-  std::string error = run(kernel("  call void @llvm.nvvm.bar.warp.sync(i32 15)",
-                                 0,
-                                 "declare void @llvm.nvvm.bar.warp.sync(i32)"),
-                          32, {});
+  std::string error =
+      run(kernel("  call void @llvm.nvvm.bar.warp.sync(i32 15)", 0,
+                 "declare void @llvm.nvvm.bar.warp.sync(i32)"),
+          32, {});
   EXPECT_TRUE(contains(error, "is not in the member mask 0x0000000f")) << error;
 }
 

@@ -78,7 +78,8 @@ struct CompiledKernel {
   unsigned threads = 0;                      ///< of a CTA; 0 if not stated
   uint64_t sharedBytes = 0;                  ///< dynamic, of a CTA
   std::vector<KernelArg> args;
-  /// Places in the arena: name, offset, bytes.
+  /// Places in the arena: name, offset, bytes; places may overlap in time. A
+  /// name that stands several times becomes "name", "name.1", ...
   std::vector<std::tuple<std::string, int64_t, int64_t>> buffers;
   std::vector<std::pair<std::string, double>> seconds; ///< by stage, in order
 

@@ -49,6 +49,10 @@ void buildPlacement(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// The full conversion to the LLVM and NVVM dialects.
 void buildConversion(mlir::OpPassManager &pm, const PipelineOptions &options);
 
+/// The whole of mlatile-tile-to-nvvm with its default options as text, for
+/// those who must tell one compiler from another.
+std::string describePipeline();
+
 /// Registers the two passes above and the pipelines mlatile-tile-to-tilegpu,
 /// mlatile-tilegpu-to-nvvm, mlatile-tile-to-nvvm and mlatile-tile-to-ptx.
 void registerPipelines();

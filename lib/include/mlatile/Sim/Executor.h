@@ -58,13 +58,13 @@ llvm::StringRef mmaKindName(MmaKind kind);
 struct Stats {
   std::array<uint64_t, kMmaKinds> mma{}; ///< by MmaKind, a warp instruction
   uint64_t ldmatrix = 0, stmatrix = 0, movmatrix = 0; ///< warp instructions
-  uint64_t shuffles = 0;     ///< shfl, vote, match, redux, elect; warp
-  uint64_t rendezvous = 0;   ///< groups of collectives executed
-  uint64_t ctaBarriers = 0;   ///< completions of barriers of the whole CTA
-  uint64_t namedBarriers = 0; ///< completions of barriers of some warps
-  uint64_t asyncCopies = 0;  ///< cp.async, a thread instruction
-  uint64_t bulkCopies = 0;   ///< cp.async.bulk, a thread instruction
-  uint64_t asyncBytes = 0;   ///< bytes both read from global memory
+  uint64_t shuffles = 0;       ///< shfl, vote, match, redux, elect; warp
+  uint64_t rendezvous = 0;     ///< groups of collectives executed
+  uint64_t ctaBarriers = 0;    ///< completions of barriers of the whole CTA
+  uint64_t namedBarriers = 0;  ///< completions of barriers of some warps
+  uint64_t asyncCopies = 0;    ///< cp.async, a thread instruction
+  uint64_t bulkCopies = 0;     ///< cp.async.bulk, a thread instruction
+  uint64_t asyncBytes = 0;     ///< bytes both read from global memory
   uint64_t mbarrierPhases = 0; ///< phases completed
   /// mma (warp instructions) executed while asynchronous copies of the CTA had
   /// been issued but not waited for, and while none had.
@@ -102,10 +102,8 @@ public:
   /// value of each kernel argument, as for cuLaunchKernel; pointers among them
   /// are host addresses. `stats`, if given, is overwritten.
   /// Errors name the kernel, the CTA and the place in the kernel.
-  llvm::Error launch(const LaunchDims &dims,
-                     llvm::ArrayRef<const void *> args,
-                     const Options &options = {},
-                     Stats *stats = nullptr) const;
+  llvm::Error launch(const LaunchDims &dims, llvm::ArrayRef<const void *> args,
+                     const Options &options = {}, Stats *stats = nullptr) const;
 
   llvm::StringRef kernelName() const;
   unsigned numArguments() const;

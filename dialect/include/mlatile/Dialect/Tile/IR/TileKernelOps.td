@@ -10,8 +10,7 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def Tile_KernelOp : Tile_Op<"kernel", [
-    AffineScope, AutomaticAllocationScope, IsolatedFromAbove, SingleBlock,
-    FunctionOpInterface, OpAsmOpInterface]> {
+    IsolatedFromAbove, SingleBlock, FunctionOpInterface, OpAsmOpInterface]> {
   let summary = "a kernel with named parameters";
   let description = [{
     One launch of the kernel runs the body once for every block of the grid,

@@ -44,8 +44,9 @@ struct SharedAccess {
   mlir::OpOperand *operand;
   bool isWrite;
   /// Which thread touches which element of the operand (of the view, where it
-  /// is one; a tensor of one dimension is a buffer's only row). Null: unknown,
-  /// any thread may touch any element.
+  /// is one; a tensor of one dimension is a buffer's only row). Of threads that
+  /// hold copies all read, but only the first writes (laneFreeMask and
+  /// warpFreeMask zero). Null: unknown, any thread may touch any element.
   LayoutAttr layout = {};
   /// The lanes of a warp touch the elements of their warp together
   /// (`ldmatrix`): the layout is right for the warp, not for each lane.

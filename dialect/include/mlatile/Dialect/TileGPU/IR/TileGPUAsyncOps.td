@@ -19,7 +19,7 @@ def TileGPU_MBarrierInitOp : TileGPU_SharedOp<"mbarrier_init"> {
     - mbarrier_init_c1: 1 <= count < 2^20 (PTX ISA, `mbarrier.init`).
   }];
   let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedWrite]>:$bars, I32Attr:$count);
-  let assemblyFormat = "$bars attr-dict `:` type($bars)";
+  let assemblyFormat = "$bars attr-dict `:` qualified(type($bars))";
   let hasVerifier = 1;
 }
 
@@ -36,7 +36,7 @@ def TileGPU_MBarrierArriveOp : TileGPU_SharedOp<"mbarrier_arrive"> {
     - mbarrier_arrive_c1: a constant index is less than the number of mbarriers.
   }];
   let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index);
-  let assemblyFormat = "$bars `[` $index `]` attr-dict `:` type($bars)";
+  let assemblyFormat = "$bars `[` $index `]` attr-dict `:` qualified(type($bars))";
   let hasVerifier = 1;
 }
 
@@ -56,7 +56,7 @@ def TileGPU_MBarrierWaitOp : TileGPU_SharedOp<"mbarrier_wait"> {
     - mbarrier_wait_c2: a constant parity is 0 or 1.
   }];
   let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index, I32:$parity);
-  let assemblyFormat = "$bars `[` $index `]` `,` $parity attr-dict `:` type($bars)";
+  let assemblyFormat = "$bars `[` $index `]` `,` $parity attr-dict `:` qualified(type($bars))";
   let hasVerifier = 1;
 }
 
@@ -101,7 +101,7 @@ def TileGPU_GatherAsyncOp : TileGPU_SharedOp<"gather_async"> {
     Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$full, I32:$index);
   let assemblyFormat = [{
     $pool `[` $ids `]` `into` $rows `,` $scales `,` $slots `signal` $full `[` $index `]` attr-dict
-    `:` type($pool) `,` type($ids) `,` type($rows) `,` type($scales) `,` type($slots) `,` type($full)
+    `:` type($pool) `,` type($ids) `,` qualified(type($rows)) `,` qualified(type($scales)) `,` qualified(type($slots)) `,` qualified(type($full))
   }];
   let hasVerifier = 1;
 }

@@ -69,7 +69,7 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
                        Arg<TileGPU_Buffer, "", [SharedWrite]>:$result);
   let assemblyFormat = [{
     $format $payload `,` $scales `->` $result attr-dict
-    `:` type($payload) `,` type($scales) `->` type($result)
+    `:` qualified(type($payload)) `,` qualified(type($scales)) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -97,7 +97,7 @@ def TileGPU_ReduceWarpOp : TileGPU_Op<"reduce_warp", [Pure]> {
   }];
   let arguments = (ins Tile_ReduceKindAttr:$kind, TileGPU_Tile:$source, I64Attr:$axis);
   let results = (outs TileGPU_Tile:$result);
-  let assemblyFormat = "$kind $source `along` $axis attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$kind $source `along` $axis attr-dict `:` type($source) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -118,7 +118,7 @@ def TileGPU_ConvertLayoutOp : TileGPU_Op<"convert_layout", [Pure]> {
   }];
   let arguments = (ins TileGPU_Tile:$source);
   let results = (outs TileGPU_Tile:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 #endif

@@ -19,6 +19,8 @@ def TileGPU_Dialect : Dialect {
     Nothing here is attention: `dot`, `gather_async` and `dequant` are what the
     tile level's `tile.dot`, `tile.gather` and `tile.dequant` become.
   }];
+  // gather_async takes its pools, reduce_warp has its kinds.
+  let dependentDialects = ["::mlatile::tile::TileDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{

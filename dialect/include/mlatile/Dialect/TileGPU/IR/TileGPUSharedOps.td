@@ -21,7 +21,7 @@ def TileGPU_AllocOp : TileGPU_Op<"alloc"> {
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<TileGPU_Shared, "", [MemAlloc<SharedMemory>]>:$result);
-  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let assemblyFormat = "$name attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Bytes that the place takes.
@@ -44,7 +44,7 @@ def TileGPU_StageOp : TileGPU_Op<"stage", [Pure]> {
   }];
   let arguments = (ins TileGPU_Ring:$ring, I32:$index);
   let results = (outs TileGPU_Buffer:$result);
-  let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
+  let assemblyFormat = "$ring `[` $index `]` attr-dict `:` qualified(type($ring)) `->` qualified(type($result))";
   let builders = [
     OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$index), [{
       build($_builder, $_state, ::llvm::cast<RingType>(ring.getType()).getBuffer(), ring, index);
@@ -70,7 +70,7 @@ def TileGPU_ViewOp : TileGPU_Op<"view", [Pure]> {
   }];
   let arguments = (ins TileGPU_Buffer:$buffer, I64Attr:$offset);
   let results = (outs TileGPU_Buffer:$result);
-  let assemblyFormat = "$buffer `+` $offset attr-dict `:` type($buffer) `->` type($result)";
+  let assemblyFormat = "$buffer `+` $offset attr-dict `:` qualified(type($buffer)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -86,7 +86,7 @@ def TileGPU_StoreSharedOp : TileGPU_SharedOp<"store_shared"> {
     - store_shared_c2: they have the same element type.
   }];
   let arguments = (ins TileGPU_Tile:$tile, Arg<TileGPU_Buffer, "", [SharedWrite]>:$buffer);
-  let assemblyFormat = "$tile `,` $buffer attr-dict `:` type($tile) `,` type($buffer)";
+  let assemblyFormat = "$tile `,` $buffer attr-dict `:` type($tile) `,` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -103,7 +103,7 @@ def TileGPU_LoadSharedOp : TileGPU_SharedOp<"load_shared"> {
   }];
   let arguments = (ins Arg<TileGPU_Buffer, "", [SharedRead]>:$buffer);
   let results = (outs TileGPU_Tile:$tile);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($tile)";
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` type($tile)";
   let hasVerifier = 1;
 }
 

@@ -61,7 +61,7 @@ def TileGPU_Ring : TileGPU_Type<"Ring", "ring"> {
     - ring_c1: between 1 and 64 stages.
   }];
   let parameters = (ins "int64_t":$stages, "::mlatile::tilegpu::BufferType":$buffer);
-  let assemblyFormat = "`<` $stages `,` $buffer `>`";
+  let assemblyFormat = "`<` $stages `,` qualified($buffer) `>`";
   let extraClassDeclaration = [{
     /// From one stage to the next: the buffer, rounded up to 16 bytes.
     int64_t getStageBytes() const { return (getBuffer().getNumBytes() + 15) / 16 * 16; }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: mlatile-opt %s | FileCheck %s
+// RUN: mlatile-opt %s | mlatile-opt | FileCheck %s
+// RUN: mlatile-opt %s -mlir-print-op-generic | mlatile-opt | FileCheck %s
+// RUN: mlatile-opt %s -emit-bytecode | mlatile-opt | FileCheck %s
+
+!q = tensor<?x512xbf16, #tile.dims<BH, 512>>
+!k = tensor<?x512xbf16, #tile.dims<BN, 512>>
+!kt = tensor<512x?xbf16, #tile.dims<512, BN>>
+!s = tensor<?x?xf32, #tile.dims<BH, BN>>
+!row = tensor<?xf32, #tile.dims<BH>>
+
+// CHECK-LABEL: func.func @ops
+func.func @ops(%q: !q, %k: !k, %c: f32) -> f32 {
+  // CHECK: tile.full %{{.*}} : f32 -> !f32_BH_BN
+  %z = tile.full %c : f32 -> !s
+  // CHECK: tile.iota : !i32_BN
+  %i = tile.iota : tensor<?xi32, #tile.dims<BN>>
+  // CHECK: tile.transpose %{{.*}} : !bf16_BN_512 -> !bf16_512_BN
+  %kt = tile.transpose %k : !k -> !kt
+  // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} {warps = array<i64: 1, 4>} : !bf16_BH_512, !bf16_512_BN, !f32_BH_BN
+  %s = tile.dot %q, %kt, %z {warps = array<i64: 1, 4>} : !q, !kt, !s
+  // CHECK: tile.reduce maximumf %{{.*}} along 1 : !f32_BH_BN -> !f32_BH
+  %m = tile.reduce maximumf %s along 1 : !s -> !row
+  // CHECK: tile.broadcast %{{.*}} along 1 : !f32_BH -> !f32_BH_BN
+  %mm = tile.broadcast %m along 1 : !row -> !s
+  // CHECK: arith.subf %{{.*}}, %{{.*}} : !f32_BH_BN
+  %d = arith.subf %s, %mm : !s
+  // CHECK: tile.reduce addf %{{.*}} along 0 : !f32_BH -> f32
+  %t = tile.reduce addf %m along 0 : !row -> f32
+  return %t : f32
+}
+
+// CHECK-LABEL: func.func @kinds
+func.func @kinds(%f: tensor<4x8xf32>, %i: tensor<4x8xi32>) {
+  // CHECK: tile.reduce minimumf %{{.*}} along 0 : tensor<4x8xf32> -> tensor<8xf32>
+  %0 = tile.reduce minimumf %f along 0 : tensor<4x8xf32> -> tensor<8xf32>
+  // CHECK: tile.reduce addi
+  %1 = tile.reduce addi %i along 1 : tensor<4x8xi32> -> tensor<4xi32>
+  // CHECK: tile.reduce maxsi
+  %2 = tile.reduce maxsi %i along 1 : tensor<4x8xi32> -> tensor<4xi32>
+  return
+}
+
+// Other encodings may differ between operands and result.
+// CHECK-LABEL: func.func @foreign
+func.func @foreign(%a: tensor<16x64xbf16, "a">, %b: tensor<64x32xbf16, "b">, %c: tensor<16x32xf32, "c">) {
+  // CHECK: tile.dot {{.*}} : tensor<16x64xbf16, "a">, tensor<64x32xbf16, "b">, tensor<16x32xf32, "c">
+  %d = tile.dot %a, %b, %c : tensor<16x64xbf16, "a">, tensor<64x32xbf16, "b">, tensor<16x32xf32, "c">
+  // CHECK: tile.reduce addf {{.*}} : tensor<16x32xf32, "c"> -> tensor<16xf32, "s">
+  %r = tile.reduce addf %d along 1 : tensor<16x32xf32, "c"> -> tensor<16xf32, "s">
+  return
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: mlatile-opt %s -split-input-file -verify-diagnostics
+// One case a constraint; the numbers are those of the op descriptions.
+
+// load_c1
+func.func @f(%v: !tile.view<[T, W], i32>, %i: index) {
+  // expected-error@+1 {{expected one index a dimension of the view, 2, got 1}}
+  %0 = tile.load %v[%i] : !tile.view<[T, W], i32> -> tensor<8xi32>
+  return
+}
+
+// -----
+// load_c2
+func.func @f(%v: !tile.view<[W], i32>, %i: index) {
+  // expected-error@+1 {{expected a tile of at most the view's rank, 1, got rank 2}}
+  %0 = tile.load %v[%i] : !tile.view<[W], i32> -> tensor<8x8xi32>
+  return
+}
+
+// -----
+// load_c3
+func.func @f(%v: !tile.view<[W], i32>, %i: index) {
+  // expected-error@+1 {{expected a tile of the view's element type, 'i32', got 'f32'}}
+  %0 = tile.load %v[%i] : !tile.view<[W], i32> -> tensor<8xf32>
+  return
+}
+
+// -----
+// load_c3
+func.func @f(%v: !tile.view<[W], i32>, %i: index) {
+  // expected-error@+1 {{expected a tile of the view's element type, 'i32', got 'i16'}}
+  %0 = tile.load %v[%i] : !tile.view<[W], i32> -> i16
+  return
+}
+
+// -----
+// load_c4: the text has no type for it
+func.func @f(%v: !tile.view<[W], i32>, %i: index, %pad: f32) {
+  // expected-error@+1 {{expected an 'else' value of the view's element type, 'i32', got 'f32'}}
+  %0 = "tile.load"(%v, %i, %pad) <{operandSegmentSizes = array<i32: 1, 1, 0, 1>}> : (!tile.view<[W], i32>, index, f32) -> tensor<8xi32>
+  return
+}
+
+// -----
+func.func @f(%v: i32, %i: index) {
+  // expected-error@+1 {{expected a !tile.view, got 'i32'}}
+  %0 = tile.load %v[%i] : i32 -> i32
+  return
+}
+
+// -----
+// store_c1
+func.func @f(%v: !tile.view<[T, W], i32>, %i: index, %x: tensor<8xi32>) {
+  // expected-error@+1 {{expected one index a dimension of the view, 2, got 3}}
+  tile.store %x, %v[%i, %i, %i] : tensor<8xi32>, !tile.view<[T, W], i32>
+  return
+}
+
+// -----
+// store_c2
+func.func @f(%v: !tile.view<[W], i32>, %i: index, %x: tensor<8x8xi32>) {
+  // expected-error@+1 {{expected a tile of at most the view's rank, 1, got rank 2}}
+  tile.store %x, %v[%i] : tensor<8x8xi32>, !tile.view<[W], i32>
+  return
+}
+
+// -----
+// store_c3
+func.func @f(%v: !tile.view<[W], bf16>, %i: index, %x: tensor<8xf32>) {
+  // expected-error@+1 {{expected a tile of the view's element type, 'bf16', got 'f32'}}
+  tile.store %x, %v[%i] : tensor<8xf32>, !tile.view<[W], bf16>
+  return
+}
+
+// -----
+// gather_c1
+func.func @f(%p: !tile.pool<"dsv4">, %ids: tensor<8xi64>) {
+  // expected-error@+1 {{expected the ids to be a tile of rank 1 and element type i32, got 'tensor<8xi64>'}}
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<"dsv4">, tensor<8xi64> -> !tile.rows<"dsv4", [8]>, tensor<8xi1>
+  return
+}
+
+// -----
+// gather_c2
+func.func @f(%p: !tile.pool<"dsv4">, %ids: tensor<8xi32>) {
+  // expected-error@+1 {{expected rows of the pool's format, '!tile.pool<"dsv4">', got '!tile.rows<"glm", [8]>'}}
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<"dsv4">, tensor<8xi32> -> !tile.rows<"glm", [8]>, tensor<8xi1>
+  return
+}
+
+// -----
+// gather_c3
+func.func @f(%p: !tile.pool<FMT>, %ids: tensor<?xi32, #tile.dims<BN>>) {
+  // expected-error@+1 {{expected as many rows as ids, BN, got BM}}
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<?xi32, #tile.dims<BN>> -> !tile.rows<FMT, [BM]>, tensor<?xi1, #tile.dims<BN>>
+  return
+}
+
+// -----
+// gather_c4
+func.func @f(%p: !tile.pool<FMT>, %ids: tensor<?xi32, #tile.dims<BN>>) {
+  // expected-error@+1 {{expected 'ok' to be a tile of i1 with as many elements as ids, BN, got}}
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<?xi32, #tile.dims<BN>> -> !tile.rows<FMT, [BN]>, tensor<?xi1, #tile.dims<BM>>
+  return
+}
+
+// -----
+// gather_c4
+func.func @f(%p: !tile.pool<"glm">, %ids: tensor<8xi32>) {
+  // expected-error@+1 {{expected 'ok' to be a tile of i1 with as many elements as ids, 8, got 'tensor<8xi8>'}}
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<"glm">, tensor<8xi32> -> !tile.rows<"glm", [8]>, tensor<8xi8>
+  return
+}
+
+// -----
+// dequant_c1
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected a result of rank 2, got 'tensor<8xbf16>'}}
+  %0 = tile.dequant %r nope : !tile.rows<"dsv4", [8]> -> tensor<8xbf16>
+  return
+}
+
+// -----
+// dequant_c2
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected the first dimension to be that of the rows, 8, got 16}}
+  %0 = tile.dequant %r nope : !tile.rows<"dsv4", [8]> -> tensor<16x448xbf16>
+  return
+}
+
+// -----
+// dequant_c3, bound
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected the second dimension to be the nope size of "dsv4", 448, got 512}}
+  %0 = tile.dequant %r nope : !tile.rows<"dsv4", [8]> -> tensor<8x512xbf16>
+  return
+}
+
+// -----
+// dequant_c3 while the format is a parameter
+tile.kernel @k params(FMT : format, N : index = FMT.nope, R : index = FMT.rope) warps(1) (%p: !tile.pool<FMT>) {
+  %ids = tile.iota : tensor<8xi32>
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<8xi32> -> !tile.rows<FMT, [8]>, tensor<8xi1>
+  %0 = tile.dequant %r nope : !tile.rows<FMT, [8]> -> tensor<8x?xbf16, #tile.dims<8, N>>
+  // expected-error@+1 {{expected the second dimension to be a parameter derived as FMT.nope, got R}}
+  %1 = tile.dequant %r nope : !tile.rows<FMT, [8]> -> tensor<8x?xbf16, #tile.dims<8, R>>
+  tile.return
+}
+
+// -----
+// dequant_c3: the same field of another format
+tile.kernel @k params(FMT : format, G : format, N : index = G.nope) warps(1) (%p: !tile.pool<FMT>) {
+  %ids = tile.iota : tensor<8xi32>
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<8xi32> -> !tile.rows<FMT, [8]>, tensor<8xi1>
+  // expected-error@+1 {{expected the second dimension to be a parameter derived as FMT.nope, got N}}
+  %0 = tile.dequant %r nope : !tile.rows<FMT, [8]> -> tensor<8x?xbf16, #tile.dims<8, N>>
+  tile.return
+}
+
+// -----
+// dequant_c3: a plain parameter or a size may happen to fit, but nothing says so
+tile.kernel @k params(FMT : format, N : index = 448) warps(1) (%p: !tile.pool<FMT>) {
+  %ids = tile.iota : tensor<8xi32>
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<8xi32> -> !tile.rows<FMT, [8]>, tensor<8xi1>
+  // expected-error@+1 {{expected the second dimension to be a parameter derived as FMT.nope, got N}}
+  %0 = tile.dequant %r nope : !tile.rows<FMT, [8]> -> tensor<8x?xbf16, #tile.dims<8, N>>
+  tile.return
+}
+
+// -----
+// dequant_c4
+func.func @f(%r: !tile.rows<"dsv4_1", [8]>) {
+  // expected-error@+1 {{format "dsv4_1" has no rope part}}
+  %0 = tile.dequant %r rope : !tile.rows<"dsv4_1", [8]> -> tensor<8x64xbf16>
+  return
+}
+
+// -----
+// dequant_c5
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected element type bf16, f16 or f32 for nope, got 'f64'}}
+  %0 = tile.dequant %r nope : !tile.rows<"dsv4", [8]> -> tensor<8x448xf64>
+  return
+}
+
+// -----
+// dequant_c5: bf16 does not fit f16
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected element type bf16 or f32 for rope, got 'f16'}}
+  %0 = tile.dequant %r rope : !tile.rows<"dsv4", [8]> -> tensor<8x64xf16>
+  return
+}
+
+// -----
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected nope or rope, got 'scales'}}
+  %0 = tile.dequant %r scales : !tile.rows<"dsv4", [8]> -> tensor<8x64xf16>
+  return
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: mlatile-opt %s -split-input-file -verify-diagnostics
+
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2]], lane = [[0, 4], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c1_layout(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xf32, #rows>) {
+  // expected-error@+1 {{expected c to be f32 in the layout of an mma accumulator}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #rows>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c1_element(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xbf16, #acc>) {
+  // expected-error@+1 {{expected c to be f32 in the layout of an mma accumulator}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xbf16, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c2(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x8xf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected a and b to be both bf16 or both f16, got 'bf16' and 'f16'}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<16x8xf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c3_rows(%a: !tilegpu.buffer<32x16xbf16>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected 16 rows of 'a' to match c, got 32}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<32x16xbf16>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c3_transposed(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected 8 columns of 'b' to match c, got 16}}
+  %d = tilegpu.dot %a, %b, %c {b_transposed} : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c3_k(%a: !tilegpu.buffer<16x32xbf16>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected a and b to have one K, got 32 and 16}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x32xbf16>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c3_step(%a: !tilegpu.buffer<16x24xbf16>, %b: !tilegpu.buffer<24x8xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected K to be a multiple of 16, got 24}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x24xbf16>, !tilegpu.buffer<24x8xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+// The operand is spread for two warps along M, c for two along N.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [2, 1]>
+#opA = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0]], reps = [1, 1]>
+func.func @dot_c4(%a: tensor<32x16xbf16, #opA>, %b: !tilegpu.buffer<16x16xbf16>, %c: tensor<32x16xf32, #acc>) {
+  // expected-error@+1 {{expected 'a' in the operand layout of 1 x 2 warps, which fits c}}
+  %d = tilegpu.dot %a, %b, %c : tensor<32x16xbf16, #opA>, !tilegpu.buffer<16x16xbf16>, tensor<32x16xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c5_stride(%a: !tilegpu.buffer<16x16xbf16, stride = 40>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected the rows of 'a' to start at multiples of 16 bytes, got a stride of 40}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x16xbf16, stride = 40>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c5_rank(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected 'b' to have two dimensions, got '!tilegpu.buffer<16xbf16>'}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<16xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+#opA = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c6(%a: tensor<16x16xbf16, #opA>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected 'a' to be a buffer, because it is transposed}}
+  %d = tilegpu.dot %a, %b, %c {a_transposed} : tensor<16x16xbf16, #opA>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+func.func @dequant_c1(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x8xi8>, %r: !tilegpu.buffer<16x448xbf16>) {
+  // expected-error@+1 {{expected a known cache format, got "dsv5"}}
+  tilegpu.dequant "dsv5" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x8xi8> -> !tilegpu.buffer<16x448xbf16>
+  return
+}
+
+// -----
+
+func.func @dequant_c2_row(%p: !tilegpu.buffer<16x576xi8>, %s: !tilegpu.buffer<16x8xi8>, %r: !tilegpu.buffer<16x448xbf16>) {
+  // expected-error@+1 {{expected 'payload' to have rows of 448 elements of 8 bits, got '!tilegpu.buffer<16x576xi8>'}}
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x576xi8>, !tilegpu.buffer<16x8xi8> -> !tilegpu.buffer<16x448xbf16>
+  return
+}
+
+// -----
+
+func.func @dequant_c2_stride(%p: !tilegpu.buffer<16x448xi8, stride = 456>, %s: !tilegpu.buffer<16x8xi8>, %r: !tilegpu.buffer<16x448xbf16>) {
+  // expected-error@+1 {{expected the rows of 'payload' to start at multiples of 16 bytes, got a stride of 456}}
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8, stride = 456>, !tilegpu.buffer<16x8xi8> -> !tilegpu.buffer<16x448xbf16>
+  return
+}
+
+// -----
+
+func.func @dequant_c3_bytes(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x4xi8>, %r: !tilegpu.buffer<16x448xbf16>) {
+  // expected-error@+1 {{expected 'scales' to have 16 rows of at least 7 elements of 8 bits, got '!tilegpu.buffer<16x4xi8>'}}
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x4xi8> -> !tilegpu.buffer<16x448xbf16>
+  return
+}
+
+// -----
+
+func.func @dequant_c3_f32(%p: !tilegpu.buffer<16x512xi8>, %s: !tilegpu.buffer<16x16xi8>, %r: !tilegpu.buffer<16x512xbf16>) {
+  // expected-error@+1 {{expected 'scales' to have 16 rows of 4 f32 elements, got '!tilegpu.buffer<16x16xi8>'}}
+  tilegpu.dequant "glm" %p, %s -> %r : !tilegpu.buffer<16x512xi8>, !tilegpu.buffer<16x16xi8> -> !tilegpu.buffer<16x512xbf16>
+  return
+}
+
+// -----
+
+func.func @dequant_c4(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x8xi8>, %r: !tilegpu.buffer<16x448xf32>) {
+  // expected-error@+1 {{expected 'result' to have 16 x 448 elements of bf16 or f16, got '!tilegpu.buffer<16x448xf32>'}}
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x8xi8> -> !tilegpu.buffer<16x448xf32>
+  return
+}
+
+// -----
+
+#one = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [], reps = [1]>
+#none = #tilegpu.layout<reg = [], lane = [[], [], [], [], []], warp = [], reps = []>
+func.func @reduce_warp_c1(%x: tensor<32xi32, #one>) {
+  // expected-error@+1 {{expected a tensor of floats, got}}
+  %m = tilegpu.reduce_warp addf %x along 0 : tensor<32xi32, #one> -> tensor<i32, #none>
+  return
+}
+
+// -----
+
+#one = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [], reps = [1]>
+#none = #tilegpu.layout<reg = [], lane = [[], [], [], [], []], warp = [], reps = []>
+func.func @reduce_warp_c2(%x: tensor<32xf32, #one>) {
+  // expected-error@+1 {{expected an axis between 0 and 0, got 1}}
+  %m = tilegpu.reduce_warp addf %x along 1 : tensor<32xf32, #one> -> tensor<f32, #none>
+  return
+}
+
+// -----
+
+// A basis that moves along both dims cannot be exchanged by one bit.
+#mixed = #tilegpu.layout<reg = [], lane = [[1, 1], [0, 1], [0, 2], [0, 4], [0, 8]], warp = [], reps = [1, 1]>
+#one = #tilegpu.layout<reg = [], lane = [[1], [0], [0], [0], [0]], warp = [], reps = [1]>
+func.func @reduce_warp_c3(%x: tensor<2x16xf32, #mixed>) {
+  // expected-error@+1 {{expected a layout that can be reduced along 1 by exchanging bits of lane and warp}}
+  %m = tilegpu.reduce_warp addf %x along 1 : tensor<2x16xf32, #mixed> -> tensor<2xf32, #one>
+  return
+}
+
+// -----
+
+// The two warps share the dim: it stays, with a column for each.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+#one = #tilegpu.layout<reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[0]], reps = [1]>
+func.func @reduce_warp_c4(%x: tensor<16x16xf32, #acc>) {
+  // expected-error@+1 {{expected a result of type 'tensor<16x2xf32, #tilegpu.layout<reg = [}}
+  %m = tilegpu.reduce_warp addf %x along 1 : tensor<16x16xf32, #acc> -> tensor<16xf32, #one>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @convert_layout_c1(%x: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected shape, element type and number of warps to stay, got}}
+  %y = tilegpu.convert_layout %x : tensor<16x8xf32, #acc> -> tensor<16x8xbf16, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+#two = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>
+func.func @convert_layout_c1_warps(%x: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected shape, element type and number of warps to stay, got}}
+  %y = tilegpu.convert_layout %x : tensor<16x8xf32, #acc> -> tensor<16x8xf32, #two>
+  return
+}

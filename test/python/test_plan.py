@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans and kernels as objects of Python."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import mlatile
+
+PROBLEM = dict(num_tokens=3, num_heads=11, width=192, kv_format="dsv4", page_size=48, target="sm_120a")
+PTXAS = os.environ.get("MLATILE_PTXAS") or shutil.which("ptxas")
+needs_ptxas = pytest.mark.skipif(not PTXAS, reason="no ptxas")
+
+
+def test_plan_explains():
+    plan = mlatile.plan(**PROBLEM)
+    assert (plan.kernel, plan.compute, plan.target, plan.num_splits) == ("decode", "bf16", "sm_120a", 6)
+    text = str(plan)
+    for part in ("192 candidates of `dsv4`", "6 splits", "decode", "merge", "num_sms: 188"):
+        assert part in text
+    assert plan.counter_bytes == 0 and plan.workspace_bytes > 0
+
+
+def test_num_sms_decides_the_splits():
+    assert mlatile.plan(**PROBLEM, num_sms=3).num_splits == 1
+    assert mlatile.plan(**PROBLEM, num_sms=9).num_splits == 3
+
+
+def test_tables_come_from_the_library():
+    from mlatile.testing import FORMATS
+
+    listed = {f["name"]: f for f in mlatile.formats()}
+    assert list(listed) == list(FORMATS)
+    for name, own in FORMATS.items():
+        theirs = listed[name]
+        assert (theirs["d_qk"], theirs["d_v"], theirs["group"]) == (own.d_qk, own.d_v, own.group)
+        assert (theirs["data_row"], theirs["scale_row"]) == (own.data_row, own.scale_row)
+    assert mlatile.targets()[:2] == ["sm_120a", "sm_121a"]
+
+
+def test_import_opens_nothing():
+    """Importing needs neither the compiler, nor CUDA, nor NumPy."""
+    script = (
+        "import sys, mlatile; maps = open('/proc/self/maps').read();"
+        "assert 'libcuda' not in maps and 'LLVM' not in maps and 'compiler' not in maps;"
+        "assert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_compile_without_ptxas():
+    kernel = mlatile.compile(mlatile.plan(**PROBLEM))
+    assert [part.symbol for part in kernel.parts] == ["decode", "merge"]
+    assert ".target sm_120a" in kernel.ptx
+    assert "mma.sync" in kernel.ptx and "f64" not in kernel.ptx
+    assert "tile.kernel" in kernel.mlir or "tile." in kernel.mlir
+    assert kernel.meta["threads"] % 32 == 0
+    assert kernel.llvm
+
+
+def test_compile_for_another_target():
+    kernel = mlatile.compile(mlatile.plan(**PROBLEM), target="sm_90a")
+    assert kernel.target == "sm_90a" and ".target sm_90a" in kernel.ptx
+    with pytest.raises(mlatile.ArgumentError, match="`target`: expected 'sm_120a'"):
+        mlatile.compile(mlatile.plan(**PROBLEM), target="sm_70")
+
+
+@needs_ptxas
+@pytest.mark.parametrize("target", ["sm_120a", "sm_121a", "sm_90a"])
+@pytest.mark.parametrize("options", [dict(num_splits=1), dict(num_splits=4), dict(num_splits=1, has_sink=True),
+                                     dict(num_splits=4, has_topk_length=True, has_sink=True, return_lse=True)])
+def test_machine_code_does_not_spill(target, options):
+    kernel = mlatile.compile(mlatile.plan(**PROBLEM | dict(target=target), **options))
+    for part in kernel.parts:
+        report = part.report
+        assert report["spill_bytes"] == 0
+        assert 0 < report["registers"] <= 255
+        assert report["shared_bytes"] <= 101_376
+        assert report["threads"] % 32 == 0
+        for offset, size in report["buffers"].values():
+            assert 0 <= offset and offset + size <= report["shared_bytes"]
+        assert all(seconds >= 0 for seconds in report["seconds"].values())
+        assert part.cubin[:4] == b"\x7fELF"
+
+
+def test_a_plan_without_rows_has_no_kernel():
+    plan = mlatile.plan(**PROBLEM | dict(num_tokens=0))
+    assert plan.launches == []
+    with pytest.raises(mlatile.ArgumentError, match="without a launch"):
+        mlatile.compile(plan)
+
+
+def test_main_job():
+    program = pathlib.Path(mlatile._mlatile.__file__).parents[2] / "bin" / "mlatile-run"
+    if not program.exists():
+        pytest.skip(f"no {program}")
+    job = [program, "--tokens", "3", "--heads", "11", "--width", "192", "--page-size", "48", "--json"]
+    result = subprocess.run(job, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["ok"] and report["error"] <= report["error_bound"]
+    assert report["plan"]["num_splits"] == 6
+    wrong = subprocess.run([*job, "--compute", "fp8"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "compute `fp8` is not built yet" in wrong.stderr
