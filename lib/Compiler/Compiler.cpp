@@ -42,6 +42,16 @@ std::string print(Operation *op) {
   return text;
 }
 
+/// Bytes of the module's variables in shared memory. ptxas gives also an
+/// external one a static place, if its size is known.
+uint64_t declaredSharedBytes(const llvm::Module &module) {
+  uint64_t bytes = 0;
+  for (const llvm::GlobalVariable &variable : module.globals())
+    if (variable.getAddressSpace() == 3)
+      bytes += module.getDataLayout().getTypeAllocSize(variable.getValueType());
+  return bytes;
+}
+
 /// The first level at which the kernel's operations stand.
 enum class Level { Tile, TileGPU, NVVM };
 
@@ -227,6 +237,9 @@ llvm::Error Compilation::generate() {
     llvmModule = translateToLLVM(*module, *llvmContext);
     if (!llvmModule)
       return diagnosed("translation to LLVM IR failed");
+    result.dynamicSharedBytes =
+        result.sharedBytes -
+        std::min(result.sharedBytes, declaredSharedBytes(*llvmModule));
     llvm::raw_string_ostream stream(result.bitcode);
     llvm::WriteBitcodeToFile(*llvmModule, stream);
     if (request.stage == Stage::LLVM || dump.enabled())

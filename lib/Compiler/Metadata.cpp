@@ -102,7 +102,8 @@ llvm::json::Object CompiledKernel::meta() const {
                           {"target", target},
                           {"kernel_file", kernelFile},
                           {"threads", threads},
-                          {"shared_bytes", sharedBytes}};
+                          {"shared_bytes", sharedBytes},
+                          {"dynamic_shared_bytes", dynamicSharedBytes}};
   llvm::json::Object bound;
   for (const auto &[key, value] : params)
     bound[key] = jsonValue(value);

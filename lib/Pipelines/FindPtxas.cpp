@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "mlatile/Pipelines/Ptxas.h"
+#include "ProbePtxas.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -13,10 +13,6 @@ namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
 namespace mlatile {
-
-llvm::Expected<PtxasTool> probePtxasUncached(llvm::StringRef path,
-                                             llvm::StringRef origin);
-
 namespace {
 using Candidates = std::vector<std::pair<std::string, std::string>>;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Pipelines/Ptxas.h"
+#include "ProbePtxas.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Program.h"
@@ -160,6 +161,7 @@ llvm::Expected<PtxasResult> runPtxas(const PtxasTool &tool, llvm::StringRef ptx,
         "expected a ptxas optimisation level of 0 to 3, got {0}", optLevel));
   std::string arch = ("-arch=" + llvm::StringRef(target.name)).str();
   std::string level = llvm::formatv("-O{0}", optLevel);
+  // Else the lines of the PTX bring the whole text of it into the cubin.
   auto output = execute(tool.path,
                         {arch, level, "-v", "-suppress-debug-info",
                          "/dev/stdin", "-o", "/dev/stdout"},

@@ -99,6 +99,8 @@ translateToPTX(std::unique_ptr<llvm::LLVMContext> context,
                                    llvm::StringRef(target.name));
   module->setDataLayout(machine->createDataLayout());
 
+  // No LLVM passes: on the decode kernel every list from early-cse to O2 gave
+  // the same registers and spills, no shorter PTX and no faster ptxas.
   std::string errors;
   context->setDiagnosticHandler(std::make_unique<ErrorHandler>(errors));
   llvm::SmallString<0> ptx;

@@ -31,11 +31,12 @@ CUfunction functionOf(const std::shared_ptr<const Kernel> &kernel,
   d.check(d.cuModuleGetFunction(&loaded, module, kernel->meta.entry.c_str()),
           what + "cuModuleGetFunction " + kernel->meta.entry);
   // Above 48 KiB a kernel must ask for its dynamic shared memory.
-  d.check(d.cuFuncSetAttribute(loaded, kMaxDynamicSharedSize,
-                               static_cast<int>(kernel->meta.sharedBytes)),
-          what + "cuFuncSetAttribute of " +
-              std::to_string(kernel->meta.sharedBytes) +
-              " bytes of shared memory");
+  d.check(
+      d.cuFuncSetAttribute(loaded, kMaxDynamicSharedSize,
+                           static_cast<int>(kernel->meta.dynamicSharedBytes)),
+      what + "cuFuncSetAttribute of " +
+          std::to_string(kernel->meta.dynamicSharedBytes) +
+          " bytes of shared memory");
   return function = loaded;
 }
 } // namespace
@@ -44,10 +45,10 @@ void launchOnCuda(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,
                   PackedArguments &arguments, int ordinal, void *stream) {
   const Driver &d = driver();
   ContextScope scope(ordinal);
-  d.check(d.cuLaunchKernel(functionOf(kernel, ordinal), grid, 1, 1,
-                           kernel->meta.threads, 1, 1, kernel->meta.sharedBytes,
-                           static_cast<CUstream>(stream), arguments.pointers(),
-                           nullptr),
+  d.check(d.cuLaunchKernel(
+              functionOf(kernel, ordinal), grid, 1, 1, kernel->meta.threads, 1,
+              1, kernel->meta.dynamicSharedBytes, static_cast<CUstream>(stream),
+              arguments.pointers(), nullptr),
           "kernel " + kernel->spec.name() + ": cuLaunchKernel");
 }
 

@@ -42,9 +42,9 @@ std::string launchOnExecutor(const std::shared_ptr<const Kernel> &kernel,
   std::string text = json.dump();
   char *stats = nullptr, *error = nullptr;
   int status = library.mlatile_sim_launch(
-      program, grid, 1, 1, kernel->meta.threads, kernel->meta.sharedBytes,
-      arguments.pointers(), arguments.size(), text.c_str(),
-      options.stats ? &stats : nullptr, &error);
+      program, grid, 1, 1, kernel->meta.threads,
+      kernel->meta.dynamicSharedBytes, arguments.pointers(), arguments.size(),
+      text.c_str(), options.stats ? &stats : nullptr, &error);
   if (status != MLATILE_COMPILER_OK)
     throw LaunchError("executor: kernel " + kernel->spec.name() + ": " +
                       library.take(error));

@@ -31,6 +31,8 @@ KernelMeta parseMeta(const std::string &text) {
     meta.entry = json.at("name").get<std::string>();
     meta.threads = json.at("threads").get<unsigned>();
     meta.sharedBytes = json.at("shared_bytes").get<unsigned>();
+    meta.dynamicSharedBytes =
+        json.value("dynamic_shared_bytes", meta.sharedBytes);
     for (const Json &entry : json.at("args")) {
       KernelArgument argument;
       argument.name = entry.at("name").get<std::string>();
@@ -60,9 +62,11 @@ std::string Kernel::report() const {
     report["spill_bytes"] =
         ptxas.value("spill_stores", 0) + ptxas.value("spill_loads", 0);
     report["ptxas"] = ptxas.value("version", Json());
-    // What ptxas places itself comes on top of the arena.
+    // What ptxas counted, should it place more than the arena.
     report["shared_bytes"] =
-        meta.sharedBytes + ptxas.value("static_shared", 0u);
+        meta.dynamicSharedBytes +
+        ptxas.value("static_shared",
+                    meta.sharedBytes - meta.dynamicSharedBytes);
   }
   report["buffers"] = json.value("buffers", Json::object());
   report["seconds"] = json.value("seconds", Json::object());

@@ -273,9 +273,9 @@ private:
                               2 * numThreads * int64_t(rings.size()));
     Value empty = makeBarriers(loc, "empty", stages, numThreads);
 
-    auto inRange = [&](OpBuilder &b, Value iv) -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, iv,
-                                   loop.getUpperBound());
+    Value end = loop.getUpperBound();
+    auto inRange = [&, end](OpBuilder &b, Value iv) -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, iv, end);
     };
 
     // Before the loop: stages - 1 tiles on their way, ids of one more.

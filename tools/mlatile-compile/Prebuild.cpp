@@ -61,7 +61,11 @@ llvm::Expected<llvm::json::Object> compileSpec(const KernelSpec &spec,
   }
   auto compiled = compile(request);
   if (!compiled)
-    return compiled.takeError();
+    return llvm::handleErrors(
+        compiled.takeError(), [&](const CompilerError &e) -> llvm::Error {
+          return llvm::make_error<CompilerError>(
+              e.getKind(), e.message() + "\nin kernel " + spec.name());
+        });
   std::string meta;
   llvm::raw_string_ostream(meta) << llvm::json::Value(compiled->meta());
   try {

@@ -62,7 +62,7 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
-/// `dims` without, or (`insert` given) with, an entry at `axis`.
+/// `dims` without the entry at `axis`.
 static SmallVector<Attribute> without(ArrayRef<Attribute> dims, int64_t axis) {
   SmallVector<Attribute> rest(dims);
   rest.erase(rest.begin() + axis);

@@ -6,18 +6,18 @@ using namespace mlir;
 using namespace mlatile;
 using namespace mlatile::tile;
 
-/// load_c1 to c3 and store_c1 to c3.
+/// load_c1 to load_c3, which are store_c1 to store_c3.
 static LogicalResult verifyAccess(Operation *op, ViewType view,
                                   size_t numIndices, Type tile) {
-  if (static_cast<int64_t>(numIndices) != view.getRank())
+  if (static_cast<int64_t>(numIndices) != view.getRank()) // load_c1, store_c1
     return op->emitOpError() << "expected one index a dimension of the view, "
                              << view.getRank() << ", got " << numIndices;
   auto tensor = dyn_cast<RankedTensorType>(tile);
-  if (tensor && tensor.getRank() > view.getRank())
+  if (tensor && tensor.getRank() > view.getRank()) // load_c2, store_c2
     return op->emitOpError()
            << "expected a tile of at most the view's rank, " << view.getRank()
            << ", got rank " << tensor.getRank();
-  if (elementOf(tile) != view.getElementType())
+  if (elementOf(tile) != view.getElementType()) // load_c3, store_c3
     return op->emitOpError()
            << "expected a tile of the view's element type, "
            << view.getElementType() << ", got " << elementOf(tile);

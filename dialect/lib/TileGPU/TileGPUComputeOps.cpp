@@ -15,16 +15,25 @@ namespace {
 struct DotShape {
   int64_t m, n;
   WarpGrid grid;
+  int numWarps; ///< more than the grid's where c has copies
 };
 } // namespace
 
-/// The operand layout that fits c, of shape M x K or K x N.
+/// The operand layout that fits c, of shape M x K or K x N. Warps that hold
+/// copies of c hold copies of its operands.
 static std::optional<DistributedLayout>
-operandLayout(bool isA, int64_t rows, int64_t cols, WarpGrid grid) {
-  return isA ? DistributedLayout::mmaOperandA(rows, cols, 16, grid.warpsM,
-                                              grid.warpsN)
-             : DistributedLayout::mmaOperandB(rows, cols, 16, grid.warpsM,
-                                              grid.warpsN);
+operandLayout(bool isA, int64_t rows, int64_t cols, const DotShape &dot) {
+  auto layout = isA ? DistributedLayout::mmaOperandA(
+                          rows, cols, 16, dot.grid.warpsM, dot.grid.warpsN)
+                    : DistributedLayout::mmaOperandB(
+                          rows, cols, 16, dot.grid.warpsM, dot.grid.warpsN);
+  if (!layout || layout->numWarps() >= dot.numWarps)
+    return layout;
+  DistributedLayout::Bases warp = layout->warpBases();
+  while ((1 << warp.size()) < dot.numWarps)
+    warp.push_back({0, 0});
+  return DistributedLayout::create(layout->regBases(), layout->laneBases(),
+                                   warp, layout->reps());
 }
 
 /// Checks one operand and returns its K.
@@ -53,7 +62,7 @@ static FailureOr<int64_t> verifyDotOperand(DotOp op, bool isA,
            << "' to match c, got " << (isA ? rows : cols);
   if (k % 16 != 0) // dot_c3
     return op.emitOpError("expected K to be a multiple of 16, got ") << k;
-  if (!buffer && operandLayout(isA, rows, cols, dot.grid) !=
+  if (!buffer && operandLayout(isA, rows, cols, dot) !=
                      LayoutAttr::of(type).getDistributed()) // dot_c4
     return op.emitOpError("expected '")
            << name << "' in the operand layout of " << dot.grid.warpsM << " x "
@@ -69,8 +78,8 @@ static Type dotElement(Type type) {
 
 LogicalResult DotOp::verify() {
   RankedTensorType c = getC().getType();
-  std::optional<WarpGrid> grid =
-      matchAccumulator(LayoutAttr::of(c).getDistributed());
+  const DistributedLayout &layout = LayoutAttr::of(c).getDistributed();
+  std::optional<WarpGrid> grid = matchAccumulator(layout);
   if (!grid || !c.getElementType().isF32()) // dot_c1
     return emitOpError("expected c to be f32 in the layout of an mma "
                        "accumulator, got ")
@@ -79,7 +88,7 @@ LogicalResult DotOp::verify() {
   if (a != b || !(a.isBF16() || a.isF16())) // dot_c2
     return emitOpError("expected a and b to be both bf16 or both f16, got ")
            << a << " and " << b;
-  DotShape shape{c.getDimSize(0), c.getDimSize(1), *grid};
+  DotShape shape{c.getDimSize(0), c.getDimSize(1), *grid, layout.numWarps()};
   FailureOr<int64_t> kA = verifyDotOperand(*this, /*isA=*/true, shape);
   if (failed(kA))
     return failure();
@@ -94,8 +103,9 @@ LogicalResult DotOp::verify() {
 
 SmallVector<SharedAccess> DotOp::getSharedAccesses() {
   SmallVector<SharedAccess> accesses;
-  auto grid =
-      matchAccumulator(LayoutAttr::of(getC().getType()).getDistributed());
+  RankedTensorType c = getC().getType();
+  const DistributedLayout &accumulator = LayoutAttr::of(c).getDistributed();
+  std::optional<WarpGrid> grid = matchAccumulator(accumulator);
   for (bool isA : {true, false}) {
     auto buffer = dyn_cast<BufferType>((isA ? getA() : getB()).getType());
     if (!buffer)
@@ -105,7 +115,9 @@ SmallVector<SharedAccess> DotOp::getSharedAccesses() {
     int64_t cols = buffer.getShape()[transposed ? 0 : 1];
     std::optional<DistributedLayout> layout;
     if (grid)
-      layout = operandLayout(isA, rows, cols, *grid);
+      layout = operandLayout(
+          isA, rows, cols,
+          {c.getDimSize(0), c.getDimSize(1), *grid, accumulator.numWarps()});
     if (layout && transposed)
       layout = transposedLayout(*layout);
     accesses.push_back(

@@ -8,11 +8,19 @@ namespace mlatile::tilegpu {
 std::optional<WarpGrid> matchAccumulator(const DistributedLayout &layout) {
   if (layout.rank() != 2)
     return std::nullopt;
+  // Warps for which the tile is too small hold copies: their bases are zero.
+  DistributedLayout::Bases warp = layout.warpBases();
+  while (!warp.empty() && warp.back() == DistributedLayout::Coords{0, 0})
+    warp.pop_back();
+  auto distinct = DistributedLayout::create(
+      layout.regBases(), layout.laneBases(), warp, layout.reps());
+  if (!distinct)
+    return std::nullopt;
   DistributedLayout::Coords shape = layout.shape();
-  for (int warpsN = 1; warpsN <= layout.numWarps(); warpsN *= 2) {
-    int warpsM = layout.numWarps() / warpsN;
+  for (int warpsN = 1; warpsN <= distinct->numWarps(); warpsN *= 2) {
+    int warpsM = distinct->numWarps() / warpsN;
     if (DistributedLayout::mmaAccumulator(shape[0], shape[1], warpsM, warpsN) ==
-        layout)
+        distinct)
       return WarpGrid{warpsM, warpsN};
   }
   return std::nullopt;

@@ -101,3 +101,13 @@ func.func @compute(%p: tensor<16x64xbf16, #opA>, %q: !tilegpu.buffer<16x64xbf16,
   %a = tilegpu.convert_layout %h : tensor<16x64xbf16, #acc> -> tensor<16x64xbf16, #opA>
   return %o, %m, %l : tensor<16x64xf32, #acc>, tensor<16x4xf32, #part>, tensor<16xf32, #one>
 }
+
+// The second of two warps holds copies of c, and so of a.
+#accCopy = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>
+#opACopy = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>
+// CHECK-LABEL: func.func @copies
+func.func @copies(%a: tensor<16x16xbf16, #opACopy>, %b: !tilegpu.buffer<16x8xbf16>, %c: tensor<16x8xf32, #accCopy>) {
+  // CHECK: tilegpu.dot %{{.*}} : tensor<16x16xbf16, #{{.*}}>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #{{.*}}>
+  %d = tilegpu.dot %a, %b, %c : tensor<16x16xbf16, #opACopy>, !tilegpu.buffer<16x8xbf16>, tensor<16x8xf32, #accCopy>
+  return
+}

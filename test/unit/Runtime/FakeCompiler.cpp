@@ -262,7 +262,8 @@ int mlatile_compiler_compile(const char *text, mlatile_compiled **result,
                {"target", request["target"]},
                {"params", request["params"]},
                {"threads", 128},
-               {"shared_bytes", 40000},
+               {"shared_bytes", 40960},
+               {"dynamic_shared_bytes", 40000},
                {"args", argumentsOf(kernel)},
                {"buffers", {{"k", {0, 40000}}}},
                {"seconds", {{"total", 0.0}}}};
@@ -272,7 +273,7 @@ int mlatile_compiler_compile(const char *text, mlatile_compiled **result,
                      {"registers", 128},
                      {"spill_stores", 0},
                      {"spill_loads", 0},
-                     {"static_shared", 0}};
+                     {"static_shared", 960}};
   auto *compiled = new Compiled;
   compiled->meta = meta.dump();
   compiled->contents = {"// ptx of " + kernel, request.dump(), "// mlir"};

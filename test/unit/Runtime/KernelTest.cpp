@@ -61,7 +61,7 @@ TEST(Kernels, Report) {
       getKernel(specNumbered(101), Need::Cubin)->report());
   EXPECT_EQ(report["registers"], 128);
   EXPECT_EQ(report["spill_bytes"], 0);
-  EXPECT_EQ(report["shared_bytes"], 40000);
+  EXPECT_EQ(report["shared_bytes"], 40960);
   EXPECT_EQ(report["threads"], 128);
   EXPECT_TRUE(getKernel(specNumbered(102), Need::Text)
                   ->report()

@@ -76,7 +76,10 @@ struct CompiledKernel {
   std::string name, target, kernelFile;
   std::map<std::string, std::string> params; ///< as bound, defaults included
   unsigned threads = 0;                      ///< of a CTA; 0 if not stated
-  uint64_t sharedBytes = 0;                  ///< dynamic, of a CTA
+  uint64_t sharedBytes = 0;                  ///< of the arena of a CTA
+  /// What a launch passes: `sharedBytes` without what the LLVM module declares
+  /// at its size.
+  uint64_t dynamicSharedBytes = 0;
   std::vector<KernelArg> args;
   /// Places in the arena: name, offset, bytes; places may overlap in time. A
   /// name that stands several times becomes "name", "name.1", ...

@@ -91,7 +91,10 @@ struct mlatile_compiled {
  *   "target", "kernel_file"
  *   "params"        as bound, defaults included
  *   "threads"       of a CTA
- *   "shared_bytes"  dynamic shared memory of a launch
+ *   "shared_bytes"  of the shared arena: all that a CTA takes
+ *   "dynamic_shared_bytes"  what a launch passes, on CUDA and to
+ *                   mlatile_sim_launch: shared_bytes without what the module
+ *                   declares at its size, which is there anyway
  *   "args"          [{"name": "q", "kind": "view", "rank": 3,
  *                     "element": "bf16"}, ...]; kind is view, pool or scalar;
  *                   flattened in the order of docs/Pipeline.md section 4

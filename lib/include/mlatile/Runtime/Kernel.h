@@ -27,7 +27,8 @@ struct KernelArgument {
 struct KernelMeta {
   std::string entry; ///< name in the cubin
   unsigned threads = 0;
-  unsigned sharedBytes = 0; ///< dynamic shared memory
+  unsigned sharedBytes = 0;        ///< of the arena: all that a CTA takes
+  unsigned dynamicSharedBytes = 0; ///< the part that a launch passes
   std::vector<KernelArgument> arguments;
   std::string json; ///< the whole, as the compiler gave it
 };

@@ -62,6 +62,7 @@ struct WarpGrid {
   bool operator==(const WarpGrid &) const = default;
 };
 /// The grid for which `layout` is DistributedLayout::mmaAccumulator, if it is.
+/// Warps behind the grid's may hold copies.
 std::optional<WarpGrid> matchAccumulator(const DistributedLayout &layout);
 
 /// Shape and layout of the result of `reduce_warp` along `axis`; empty if the

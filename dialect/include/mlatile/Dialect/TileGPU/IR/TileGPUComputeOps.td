@@ -25,7 +25,8 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AllTypesMatch<["c", "result"]>]> {
     ```
 
     Constraints
-    - dot_c1: c is f32 in a layout of `DistributedLayout::mmaAccumulator`.
+    - dot_c1: c is f32 in a layout of `DistributedLayout::mmaAccumulator`;
+      further warps may hold copies (zero bases behind the others).
     - dot_c2: a and b are both bf16 or both f16.
     - dot_c3: a is M x K and b is K x N (of buffers: after undoing the
       transposition) for c of M x N, K a multiple of 16.
