@@ -35,6 +35,7 @@ void setField(Problem &p, const std::string &key, const Json &value) {
   auto boolean = [&] { return get<bool>(key, value, "true or false"); };
   const std::map<std::string, std::function<void()>> fields = {
       {"name", [] {}},
+      {"run", [] {}},
       {"num_tokens", [&] { p.numTokens = integer(); }},
       {"num_heads", [&] { p.numHeads = integer(); }},
       {"width", [&] { p.width = integer(); }},

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 import mlatile
-from mlatile.testing import make_case
+from mlatile.testing import executor, make_case
 
 HEADS = [1, 7, 11, 16, 64, 80, 128]
 WIDTHS = [1, 63, 64, 65, 192, 513, 1152]
@@ -68,13 +68,14 @@ def test_page_of_2304_tokens(check_case):
 
 
 def test_cost_follows_heads():
-    """Work of a row at 8 heads: at most a quarter of that at 64."""
+    """mma of a candidate tile at 8 heads: at most a quarter of that at 64."""
 
-    def ctas(heads):
-        plan = mlatile.plan(
-            num_tokens=1, num_heads=heads, width=512, kv_format="dsv4", page_size=64, num_splits=1, target="sm_120a"
-        )
-        return plan.launches[0]["grid"]
+    def mma(heads):
+        case = make_case(5, tokens=1, heads=heads, width=64, page_size=16)
+        with executor() as runs:
+            mlatile.sparse_mla(**case.arguments(num_splits=1))
+        (launch,) = runs.stats[0]
+        return launch["mma_total"]
 
-    assert 4 * ctas(8) <= ctas(64)
-    assert ctas(16) == 1 and ctas(17) == 2 and ctas(128) == 8
+    assert 0 < 4 * mma(8) <= mma(64)
+    assert mma(16) == mma(8) and mma(17) == 2 * mma(16) and mma(128) == 8 * mma(16)

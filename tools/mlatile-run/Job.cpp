@@ -2,6 +2,7 @@
 #include "Job.h"
 
 #include <chrono>
+#include <numbers>
 
 namespace mlatile::run {
 namespace {
@@ -59,7 +60,8 @@ Arguments makeArguments(const JobOptions &options, Inputs &inputs,
     a.topkLength = memory.tensor(inputs.lengths, DType::I32, {rows});
   if (options.input.sink)
     a.attnSink = memory.tensor(inputs.sink, DType::F32, {inputs.heads});
-  a.returnLse = options.lse;
+  a.returnLse = options.lse != "none";
+  a.lseBase = a.returnLse ? options.lse : "2";
   a.kernel = options.kernel;
   a.compute = options.compute;
   a.numSplits = options.splits;
@@ -112,13 +114,14 @@ JobResult runJob(const JobOptions &options, const JobObserver &observer) {
   std::vector<uint16_t> out(
       static_cast<size_t>(inputs.tokens * inputs.heads * inputs.layout->dimV()),
       0x7fff);
-  std::vector<float> lse(
-      options.lse ? static_cast<size_t>(inputs.tokens * inputs.heads) : 0,
-      std::bit_cast<float>(0x7fffffffu));
+  std::vector<float> lse(arguments.returnLse
+                             ? static_cast<size_t>(inputs.tokens * inputs.heads)
+                             : 0,
+                         std::bit_cast<float>(0x7fffffffu));
   Tensor outTensor = memory.tensor(out, DType::BF16, call.outShape());
   call.setOut(outTensor);
   Tensor lseTensor;
-  if (options.lse) {
+  if (arguments.returnLse) {
     lseTensor = memory.tensor(lse, DType::F32, call.lseShape());
     call.setLse(lseTensor);
   }
@@ -130,7 +133,6 @@ JobResult runJob(const JobOptions &options, const JobObserver &observer) {
 
   LaunchOptions launchOptions;
   launchOptions.seed = static_cast<unsigned>(options.input.seed);
-  launchOptions.checked = options.checked;
   start = Clock::now();
   launch(call, launchOptions);
   if (options.cuda)
@@ -145,6 +147,9 @@ JobResult runJob(const JobOptions &options, const JobObserver &observer) {
     memory.fetch(lseTensor, lse);
   }
 
+  if (options.lse == "e")
+    for (float &value : lse)
+      value *= std::numbers::log2e_v<float>;
   start = Clock::now();
   Expected expected = computeReference(inputs);
   result.comparison = compareWith(inputs, expected, out, lse, result.bounds);

@@ -23,9 +23,8 @@ struct JobOptions {
   std::optional<int64_t> numSMs;
   bool cuda = false;
   int ordinal = 0;
-  bool lse = true;
-  bool checked = false;
-  int repeat = 0; ///< CUDA: launches to time after the first
+  std::string lse = "2"; ///< base, or "none"
+  int repeat = 0;        ///< CUDA: launches to time after the first
 };
 
 struct KernelTime {

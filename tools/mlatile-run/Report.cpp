@@ -75,7 +75,7 @@ std::string comparisonText(const JobOptions &options, const JobResult &result) {
       "cosine    %.6f (bound %.4f)\n",
       result.referenceSeconds, c.error, b.error, static_cast<long long>(c.row),
       static_cast<long long>(c.head), c.cosine, b.cosine);
-  if (options.lse)
+  if (options.lse != "none")
     text += format("lse       %.2e off in base 2, %.3f of its bound\n", c.lse,
                    c.lseRatio);
   return text + (c.ok ? "result    inside the bounds\n"
@@ -114,8 +114,8 @@ std::string reportJson(const JobOptions &options, const JobResult &result) {
   json["error_bound"] = result.bounds.error;
   json["cosine"] = number(c.cosine);
   json["cosine_bound"] = result.bounds.cosine;
-  json["lse_error"] = options.lse ? number(c.lse) : Json();
-  json["lse_of_bound"] = options.lse ? number(c.lseRatio) : Json();
+  json["lse_error"] = options.lse != "none" ? number(c.lse) : Json();
+  json["lse_of_bound"] = options.lse != "none" ? number(c.lseRatio) : Json();
   json["ok"] = c.ok;
   return json.dump(2);
 }

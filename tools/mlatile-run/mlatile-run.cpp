@@ -42,7 +42,9 @@ void addOptions(CLI::App &app, CommandLine &line) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--lengths", in.lengths, "a random length for every row");
   app.add_flag("--sink", in.sink, "an attention sink");
-  app.add_flag("!--no-lse", line.job.lse, "do not ask for the lse");
+  app.add_option("--lse", line.job.lse, "none, or its base: 2 or e")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"none", "2", "e"}));
   app.add_option("--seed", in.seed, "of the problem and of the warp order")
       ->capture_default_str();
   app.add_option("--splits", line.job.splits,
@@ -63,8 +65,6 @@ void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--kernels", line.folders,
                  "folder of prebuilt kernels; nothing is compiled then")
       ->check(CLI::ExistingDirectory);
-  app.add_flag("--checked", line.job.checked,
-               "sim: report races and bad accesses");
   app.add_option("--repeat", line.job.repeat, "cuda: launches to time")
       ->capture_default_str();
   app.add_flag("--json", line.json, "one JSON object instead of text");

@@ -24,9 +24,9 @@ enum class ScalePlace {
 /// One paged cache format. All sizes are bytes unless the name says elements.
 struct CacheFormat {
   std::string_view name;
-  int nope;           ///< quantised elements of a token
-  int rope;           ///< bf16 elements of a token, 0 if none
-  int group;          ///< elements that share one scale
+  int nope;  ///< quantised elements of a token
+  int rope;  ///< bf16 elements of a token, 0 if none
+  int group; ///< elements that share one scale
   PayloadType payload;
   ScaleType scale;
   ScalePlace place;

@@ -26,9 +26,7 @@ struct MmaShape {
   int m, n, k;
   int regsA, regsB, regsC;
 };
-constexpr MmaShape mmaShape(int bits) {
-  return {16, 8, 256 / bits, 4, 2, 4};
-}
+constexpr MmaShape mmaShape(int bits) { return {16, 8, 256 / bits, 4, 2, 4}; }
 
 /// Element `elem` of register `reg` of operand A, as (m, k).
 constexpr Coord mmaA(int bits, int lane, int reg, int elem) {

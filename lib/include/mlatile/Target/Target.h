@@ -14,7 +14,7 @@ namespace mlatile {
 /// What a target may offer beyond the common base (sm_80 `mma.sync`,
 /// `ldmatrix`, `cp.async`; mbarriers).
 enum class Feature : uint32_t {
-  BulkCopy = 1u << 0,      ///< cp.async.bulk to shared::cta, completing an mbarrier
+  BulkCopy = 1u << 0, ///< cp.async.bulk to shared::cta, completing an mbarrier
   SetMaxNReg = 1u << 1,    ///< setmaxnreg
   MmaF8F6F4 = 1u << 2,     ///< mma kind::f8f6f4
   MmaBlockScale = 1u << 3, ///< mma kind::mxf8f6f4 and mxf4nvf4
@@ -26,11 +26,11 @@ enum class Feature : uint32_t {
 
 /// One GPU target.
 struct Target {
-  std::string_view name;   ///< as ptxas spells it, for example "sm_120a"
-  int major, minor;        ///< compute capability
-  int ptxVersion;          ///< 10 * major + minor of the PTX ISA we emit
+  std::string_view name; ///< as ptxas spells it, for example "sm_120a"
+  int major, minor;      ///< compute capability
+  int ptxVersion;        ///< 10 * major + minor of the PTX ISA we emit
   int minPtxasMajor, minPtxasMinor; ///< first ptxas that knows the target
-  int sharedBytesPerBlock; ///< opt-in limit of one block
+  int sharedBytesPerBlock;          ///< opt-in limit of one block
   int sharedBytesPerSM;
   int registersPerSM;
   int maxThreadsPerBlock;

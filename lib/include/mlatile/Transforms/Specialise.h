@@ -27,8 +27,8 @@ namespace mlatile::tile {
 /// Parameter names and their values as text: `16`, `true`, `dsv4`.
 using ParamValues = std::map<std::string, std::string>;
 
-/// Splits `NAME=VALUE NAME=VALUE`, at spaces or commas; a name given twice, or a
-/// word that is not a pair, is an error.
+/// Splits `NAME=VALUE NAME=VALUE`, at spaces or commas; a name given twice, or
+/// a word that is not a pair, is an error.
 llvm::Expected<ParamValues> parseParamValues(llvm::StringRef text);
 
 /// Binds the parameters of `kernel` in `module`, in place, and erases the
