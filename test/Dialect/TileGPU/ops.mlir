@@ -4,7 +4,7 @@
 // RUN: mlatile-opt %s -mlir-print-op-generic | mlatile-opt | FileCheck %s
 // RUN: mlatile-opt %s -emit-bytecode | mlatile-opt | FileCheck %s
 
-// CHECK: #[[ACC:.+]] = #tilegpu.layout<reg = {{\[\[}}0, 1], [8, 0]], lane = {{.*}}, warp = {{\[\[}}0, 8], [0, 16]], reps = [1, 2]>
+// CHECK: #[[$ACC:.+]] = #tilegpu.layout<reg = {{\[\[}}0, 1], [8, 0]], lane = {{.*}}, warp = {{\[\[}}0, 8], [0, 16]], reps = [1, 2]>
 #acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
                        warp = [[0, 8], [0, 16]], reps = [1, 2]>
 #opA = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
@@ -85,19 +85,19 @@ func.func @inline_scales(%pool: !tile.pool<"glm">, %ids: tensor<64xi32, #ids>, %
 func.func @compute(%p: tensor<16x64xbf16, #opA>, %q: !tilegpu.buffer<16x64xbf16, stride = 144>,
                    %kv: !tilegpu.buffer<64x64xbf16, stride = 144>, %c: tensor<16x64xf32, #acc>)
     -> (tensor<16x64xf32, #acc>, tensor<16x4xf32, #part>, tensor<16xf32, #one>) {
-  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} {b_transposed} : !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #[[ACC]]>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} {b_transposed} : !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #[[$ACC]]>
   %s = tilegpu.dot %q, %kv, %c {b_transposed}
     : !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #acc>
-  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x64xbf16, #{{.*}}>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #[[ACC]]>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x64xbf16, #{{.*}}>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #[[$ACC]]>
   %o = tilegpu.dot %p, %kv, %s
     : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x64xbf16, stride = 144>, tensor<16x64xf32, #acc>
-  // CHECK: tilegpu.reduce_warp maximumf %{{.*}} along 1 : tensor<16x64xf32, #[[ACC]]> -> tensor<16x4xf32, #{{.*}}>
+  // CHECK: tilegpu.reduce_warp maximumf %{{.*}} along 1 : tensor<16x64xf32, #[[$ACC]]> -> tensor<16x4xf32, #{{.*}}>
   %m = tilegpu.reduce_warp maximumf %s along 1 : tensor<16x64xf32, #acc> -> tensor<16x4xf32, #part>
   %m1 = arith.constant dense<0.0> : tensor<16x1xf32, #cols>
   // CHECK: tilegpu.reduce_warp addf %{{.*}} along 1 : tensor<16x1xf32, #{{.*}}> -> tensor<16xf32, #{{.*}}>
   %l = tilegpu.reduce_warp addf %m1 along 1 : tensor<16x1xf32, #cols> -> tensor<16xf32, #one>
   %h = arith.truncf %o : tensor<16x64xf32, #acc> to tensor<16x64xbf16, #acc>
-  // CHECK: tilegpu.convert_layout %{{.*}} : tensor<16x64xbf16, #[[ACC]]> -> tensor<16x64xbf16, #{{.*}}>
+  // CHECK: tilegpu.convert_layout %{{.*}} : tensor<16x64xbf16, #[[$ACC]]> -> tensor<16x64xbf16, #{{.*}}>
   %a = tilegpu.convert_layout %h : tensor<16x64xbf16, #acc> -> tensor<16x64xbf16, #opA>
   return %o, %m, %l : tensor<16x64xf32, #acc>, tensor<16x4xf32, #part>, tensor<16xf32, #one>
 }
