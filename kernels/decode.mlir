@@ -107,6 +107,8 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
   %SPLIT = tile.param SPLIT : i1
   %V_ROPE = tile.param V_ROPE : i1
   %LSE = tile.param LSE : index
+  %ROPE = tile.param ROPE : index
+  %has_rope = arith.cmpi ne, %ROPE, %c0 : index
 
   // program = (row * head tiles + head tile) * splits + split
   %S = tile.dim %q, 1 : !vq
@@ -140,7 +142,14 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
   %end = arith.minsi %stop, %length : index
 
   %qn = tile.load %q[%b, %t, %h, %c0] : !vq -> !qn
-  %qr = tile.load %q[%b, %t, %h, %NOPE] : !vq -> !qr
+  %qr = scf.if %has_rope -> !qr {
+    %qr0 = tile.load %q[%b, %t, %h, %NOPE] : !vq -> !qr
+    scf.yield %qr0 : !qr
+  } else {
+    %b0 = arith.constant 0.0 : bf16
+    %qr0 = tile.full %b0 : bf16 -> !qr
+    scf.yield %qr0 : !qr
+  }
   %ninf = tile.full %ninf_ : f32 -> !row
   %zero = tile.full %f0 : f32 -> !row
   %s_zero = tile.full %f0 : f32 -> !s
@@ -155,12 +164,16 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !tile.rows<FMT, [BN]>, !mask
     %kn = tile.dequant %rows nope : !tile.rows<FMT, [BN]> -> !kn
-    %kr = tile.dequant %rows rope : !tile.rows<FMT, [BN]> -> !kr
-
     %knT = tile.transpose %kn : !kn -> tensor<?x?xbf16, #tile.dims<NOPE, BN>>
-    %krT = tile.transpose %kr : !kr -> tensor<?x?xbf16, #tile.dims<ROPE, BN>>
     %s0 = tile.dot %qn, %knT, %s_zero : !qn, tensor<?x?xbf16, #tile.dims<NOPE, BN>>, !s
-    %s1 = tile.dot %qr, %krT, %s0 : !qr, tensor<?x?xbf16, #tile.dims<ROPE, BN>>, !s
+    %s1 = scf.if %has_rope -> !s {
+      %kr = tile.dequant %rows rope : !tile.rows<FMT, [BN]> -> !kr
+      %krT = tile.transpose %kr : !kr -> tensor<?x?xbf16, #tile.dims<ROPE, BN>>
+      %sr = tile.dot %qr, %krT, %s0 : !qr, tensor<?x?xbf16, #tile.dims<ROPE, BN>>, !s
+      scf.yield %sr : !s
+    } else {
+      scf.yield %s0 : !s
+    }
     %s2 = arith.mulf %s1, %scale2 : !s
     %okb = tile.broadcast %ok along 0 : !mask -> tensor<?x?xi1, #tile.dims<BH, BN>>
     %s = arith.select %okb, %s2, %s_ninf : tensor<?x?xi1, #tile.dims<BH, BN>>, !s
@@ -183,9 +196,10 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
     %on1 = arith.mulf %on0, %an : !on
     %on2 = tile.dot %p16, %kn, %on1 : tensor<?x?xbf16, #tile.dims<BH, BN>>, !kn, !on
     %or2 = scf.if %V_ROPE -> !or {
+      %vr = tile.dequant %rows rope : !tile.rows<FMT, [BN]> -> !kr
       %ar = tile.broadcast %a along 1 : !row -> !or
       %or1 = arith.mulf %or0, %ar : !or
-      %or3 = tile.dot %p16, %kr, %or1 : tensor<?x?xbf16, #tile.dims<BH, BN>>, !kr, !or
+      %or3 = tile.dot %p16, %vr, %or1 : tensor<?x?xbf16, #tile.dims<BH, BN>>, !kr, !or
       scf.yield %or3 : !or
     } else {
       scf.yield %or0 : !or
