@@ -85,9 +85,9 @@ def compile(plan, target=None):
     parts = _mlatile.kernels_of(plan)
     if not parts:
         raise wrong("plan", "expected a plan with rows, got one without a launch")
-    kernel = Kernel(parts)
-    kernel.ptx  # errors come from here, not from the first use
-    return kernel
+    for part in parts:
+        part.ptx  # errors come from here, not from the first use
+    return Kernel(parts)
 
 
 def load(path, params=None):
