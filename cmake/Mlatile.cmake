@@ -20,6 +20,8 @@ function(mlatile_common target)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/dialect/include>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/dialect/include>)
   target_compile_options(${target} PRIVATE ${MLATILE_WARNINGS})
+  # In the interface too: public headers need it of consumers whose compiler defaults to less.
+  target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 

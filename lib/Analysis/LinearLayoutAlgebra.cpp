@@ -128,8 +128,12 @@ LinearLayout::Result LinearLayout::pseudoInvert(std::string *error) const {
                            std::to_string(bits) + ", got rank " +
                            std::to_string(span.rank()));
   std::vector<uint64_t> flat;
-  for (int bit = 0; bit < bits; ++bit)
-    flat.push_back(*span.solve(uint64_t(1) << bit));
+  for (int bit = 0; bit < bits; ++bit) {
+    auto solution = span.solve(uint64_t(1) << bit);
+    if (!solution)
+      return fail(error, "invert: no input reaches bit " + std::to_string(bit));
+    flat.push_back(*solution);
+  }
   return fromFlat(outDims(), inDims(), flat);
 }
 

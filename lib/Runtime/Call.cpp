@@ -61,6 +61,13 @@ void checkQuery(const Tensor &q, const CacheFormat &format, Call &call) {
   checkLastContiguous("q", q);
   checkAligned("q", q, 2);
   call.rowShape.assign(q.shape.begin(), q.shape.end() - 2);
+  // Each axis before their product, which is then below 2^62.
+  int64_t rows = 1;
+  for (int64_t extent : call.rowShape)
+    rows = std::min(extent, kMaxCount + 1) * rows;
+  if (rows > kMaxCount)
+    throw ArgumentError("q", "expected at most " + std::to_string(kMaxCount) +
+                                 " rows, got shape " + shapeText(q.shape));
   call.q = frameRows(q, rowAxes(call), "bf16");
 }
 
@@ -123,10 +130,7 @@ void checkExtra(const Arguments &a, const CacheFormat &format, const Call &call,
   if (!a.extraPageSize)
     throw ArgumentError("extra_page_size",
                         "expected a value with extra_kv_cache, got none");
-  if (*a.extraPageSize < 1 || *a.extraPageSize > kMaxCount)
-    throw ArgumentError("extra_page_size",
-                        "expected at least 1, got " +
-                            std::to_string(*a.extraPageSize));
+  checkRange("extra_page_size", *a.extraPageSize, 1, kMaxCount);
   const CacheFormat &extra =
       a.extraKvFormat ? formatNamed("extra_kv_format", *a.extraKvFormat)
                       : format;
@@ -160,6 +164,15 @@ std::vector<int64_t> Call::lseShape() const {
   return withTail(rowShape, {plan->problem.numHeads});
 }
 
+void Call::claim(const char *argument, const Tensor &tensor) {
+  for (const auto &[name, other] : claimed)
+    if (overlap(tensor, other))
+      throw ArgumentError(argument, "expected memory of its own, got an array "
+                                    "that overlaps `" +
+                                        name + "`");
+  claimed.emplace_back(argument, tensor);
+}
+
 void Call::setOut(const Tensor &tensor) {
   checkType("out", tensor, DType::BF16);
   checkShape("out", tensor, outShape(), meaning(*this, ", H, d_v"));
@@ -167,6 +180,7 @@ void Call::setOut(const Tensor &tensor) {
   checkWritable("out", tensor);
   checkAligned("out", tensor, 2);
   checkPlace("out", tensor, place);
+  claim("out", tensor);
   out = frameRows(tensor, rowAxes(*this), "bf16");
   hasOut = true;
 }
@@ -178,6 +192,7 @@ void Call::setLse(const Tensor &tensor) {
   checkWritable("lse", tensor);
   checkAligned("lse", tensor, 4);
   checkPlace("lse", tensor, place);
+  claim("lse", tensor);
   lse = frameRows(tensor, rowAxes(*this), "f32");
   hasLse = true;
 }
@@ -198,6 +213,7 @@ void Call::setWorkspace(const Tensor &tensor) {
   checkWritable("workspace", tensor);
   checkAligned("workspace", tensor, 256);
   checkPlace("workspace", tensor, place);
+  claim("workspace", tensor);
   workspace = tensor.data;
 }
 
@@ -212,9 +228,7 @@ Call prepare(const Arguments &a) {
   checkDevice(a, call.place);
   checkQuery(a.q, format, call);
 
-  if (a.pageSize < 1 || a.pageSize > kMaxCount)
-    throw ArgumentError("page_size", "expected at least 1, got " +
-                                         std::to_string(a.pageSize));
+  checkRange("page_size", a.pageSize, 1, kMaxCount);
   Problem problem;
   problem.kvFormat = a.kvFormat;
   problem.pageSize = a.pageSize;
@@ -283,6 +297,12 @@ Call prepare(const Arguments &a) {
   }
 
   call.plan = plan(problem);
+  // Inputs may share memory among themselves.
+  call.claimed = {{"q", a.q}, {"kv_cache", a.kvCache}, {"indices", a.indices}};
+  if (a.topkLength)
+    call.claimed.emplace_back("topk_length", *a.topkLength);
+  if (a.attnSink)
+    call.claimed.emplace_back("attn_sink", *a.attnSink);
   if (a.out)
     call.setOut(*a.out);
   if (a.lse)

@@ -57,10 +57,19 @@ KernelSpec mergeSpec(const Problem &problem, const Plan &plan) {
   return spec;
 }
 
+/// What the call decides cannot be bound by the kernel's author.
 void addSourceParams(KernelSpec &spec) {
-  if (spec.source && spec.symbol == "decode")
-    for (const auto &[name, value] : spec.source->params)
-      spec.params[name] = value;
+  if (!spec.source || spec.symbol != "decode")
+    return;
+  for (const auto &[name, value] : spec.source->params) {
+    for (const char *own : {"FMT", "HAS_LENGTH", "HAS_SINK", "SPLIT", "LSE"})
+      if (name == own)
+        throw ArgumentError("params", "expected none of `FMT`, `HAS_LENGTH`, "
+                                      "`HAS_SINK`, `SPLIT` and `LSE`, which "
+                                      "the call binds, got `" +
+                                          name + "`");
+    spec.params[name] = value;
+  }
 }
 
 /// Splits so that all CTAs run at once and none is without a candidate tile.

@@ -39,14 +39,6 @@ int64_t pageBytes(const CacheFormat &format, int64_t pageSize,
 }
 
 namespace {
-void checkRange(const char *argument, int64_t value, int64_t low,
-                int64_t high) {
-  if (value < low || value > high)
-    throw ArgumentError(argument, "expected " + std::to_string(low) + " to " +
-                                      std::to_string(high) + ", got " +
-                                      std::to_string(value));
-}
-
 void checkRowStride(const CacheFormat &format, int64_t rowStride) {
   if (format.place == ScalePlace::Footer)
     throw ArgumentError("row_stride",

@@ -22,6 +22,8 @@ void checkLastContiguous(const char *argument, const Tensor &tensor);
 void checkAligned(const char *argument, const Tensor &tensor, int64_t bytes);
 /// Must be writable and its elements at distinct addresses.
 void checkWritable(const char *argument, const Tensor &tensor);
+/// Whether two arrays share a byte.
+bool overlap(const Tensor &a, const Tensor &b);
 /// Must be where q is.
 void checkPlace(const char *argument, const Tensor &tensor,
                 const Place &expected);

@@ -4,6 +4,7 @@
 #include "mlatile/Runtime/Error.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace mlatile {
 
@@ -28,11 +29,20 @@ void checkMultipleOf16(const char *argument, const char *what, int64_t bytes) {
   if (bytes % 16 == 0)
     return;
   int64_t down = bytes - ((bytes % 16) + 16) % 16;
-  throw ArgumentError(argument, std::string("expected ") + what +
-                                    " that is a multiple of 16 bytes, got " +
-                                    std::to_string(bytes) +
-                                    "; the next good one is " +
-                                    std::to_string(down + 16));
+  std::string text = std::string("expected ") + what +
+                     " that is a multiple of 16 bytes, got " +
+                     std::to_string(bytes);
+  if (down <= std::numeric_limits<int64_t>::max() - 16)
+    text += "; the next good one is " + std::to_string(down + 16);
+  throw ArgumentError(argument, text);
+}
+
+void checkRange(const char *argument, int64_t value, int64_t low,
+                int64_t high) {
+  if (value < low || value > high)
+    throw ArgumentError(argument, "expected " + std::to_string(low) + " to " +
+                                      std::to_string(high) + ", got " +
+                                      std::to_string(value));
 }
 
 std::string grouped(int64_t value) {

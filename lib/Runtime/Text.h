@@ -21,6 +21,9 @@ void checkOneOf(const char *argument, const std::string &value,
 /// page stride".
 void checkMultipleOf16(const char *argument, const char *what, int64_t bytes);
 
+/// ArgumentError unless low <= value <= high.
+void checkRange(const char *argument, int64_t value, int64_t low, int64_t high);
+
 constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 

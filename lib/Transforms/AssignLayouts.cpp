@@ -25,9 +25,10 @@ void copyConstantsToUses(tile::KernelOp kernel) {
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : op->getUses())
       uses.push_back(&use);
-    for (OpOperand *use : llvm::drop_begin(uses)) {
+    // The first use keeps the original.
+    for (size_t i = 1; i < uses.size(); ++i) {
       OpBuilder builder(op);
-      use->set(builder.clone(*op)->getResult(0));
+      uses[i]->set(builder.clone(*op)->getResult(0));
     }
   }
 }
@@ -45,6 +46,12 @@ public:
   }
 
 private:
+  /// What a value has by now: its class's layout, or that of a conversion that
+  /// stands before it.
+  static const DistributedLayout &layoutOf(Value value) {
+    return tilegpu::LayoutAttr::of(value.getType()).getDistributed();
+  }
+
   Type typeWith(Value value, const DistributedLayout &layout) {
     auto type = cast<RankedTensorType>(value.getType());
     return RankedTensorType::get(
@@ -76,7 +83,7 @@ private:
   /// Makes `operand` arrive in `layout`.
   void convertOperand(OpOperand &operand, const DistributedLayout &layout) {
     Value value = operand.get();
-    if (classes.layoutOf(value) == layout)
+    if (layoutOf(value) == layout)
       return;
     OpBuilder builder(operand.getOwner());
     operand.set(tilegpu::ConvertLayoutOp::create(
@@ -87,10 +94,9 @@ private:
   /// in the layout of its class.
   void convertResult(Operation *op, const DistributedLayout &layout) {
     Value result = op->getResult(0);
-    const DistributedLayout &wanted = classes.layoutOf(result);
-    if (wanted == layout)
-      return;
     Type wantedType = result.getType();
+    if (layoutOf(result) == layout)
+      return;
     result.setType(typeWith(result, layout));
     OpBuilder builder(op);
     builder.setInsertionPointAfter(op);
@@ -102,7 +108,7 @@ private:
   WalkResult fixEdges(Operation *op) {
     auto sliceOf = [&](Value value, int axis) -> FailureOr<DistributedLayout> {
       std::string error;
-      auto slice = classes.layoutOf(value).slice(axis, &error);
+      auto slice = layoutOf(value).slice(axis, &error);
       if (!slice)
         return op->emitOpError(error);
       return *slice;
@@ -118,8 +124,7 @@ private:
         return WalkResult::interrupt();
       convertOperand(op->getOpOperand(0), *slice);
     } else if (auto trans = dyn_cast<tile::TransposeOp>(op)) {
-      auto layout =
-          tilegpu::transposedLayout(classes.layoutOf(trans.getResult()));
+      auto layout = tilegpu::transposedLayout(layoutOf(trans.getResult()));
       if (!layout)
         return op->emitOpError("expected a tile of two dimensions");
       convertOperand(op->getOpOperand(0), *layout);

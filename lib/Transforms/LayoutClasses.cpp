@@ -107,7 +107,7 @@ LayoutClasses::dotLayout(tile::DotOp dot, int numWarps, std::string *error) {
   if (auto asked = dot.getWarps()) {
     warpsM = (*asked)[0];
     warpsN = (*asked)[1];
-    if (warpsM * warpsN > numWarps) {
+    if (warpsM > numWarps || warpsN > numWarps || warpsM * warpsN > numWarps) {
       *error = llvm::formatv("expected at most {0} warps, got {1} x {2}",
                              numWarps, warpsM, warpsN);
       return std::nullopt;
@@ -212,6 +212,8 @@ FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
                                                 int numWarps) {
   LayoutClasses result(numWarps);
   WalkResult isStatic = kernel->walk([&](Operation *op) -> WalkResult {
+    if (isa<tile::ReduceOp>(op) && !isTensor(op->getResult(0)))
+      return op->emitOpError("reduction to a scalar is not built yet");
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         if (!tensor.hasStaticShape() || tensor.getRank() == 0 ||

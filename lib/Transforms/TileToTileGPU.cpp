@@ -38,6 +38,13 @@ public:
         ops.push_back(op);
     });
     for (Operation *op : ops) {
+      SmallVector<Value> tiles(op->getOperands());
+      tiles.push_back(op->getResult(0));
+      if (!llvm::all_of(tiles, [](Value tile) {
+            return tilegpu::LayoutAttr::of(tile.getType());
+          }))
+        return op->emitOpError(
+            "expected tiles with layouts; run tile-assign-layouts first");
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(op)
               .Case([&](tile::DotOp dot) { return lower(dot); })
@@ -130,9 +137,7 @@ private:
              .getElementType()
              .isFloat())
       return reduce.emitOpError("reduction of integers is not built yet");
-    auto resultType = dyn_cast<RankedTensorType>(reduce.getResult().getType());
-    if (!resultType)
-      return reduce.emitOpError("reduction to a scalar is not built yet");
+    auto resultType = cast<RankedTensorType>(reduce.getResult().getType());
     Value source = reduce.getOperand();
     int axis = reduce.getAxis();
     auto partial = tilegpu::reduceWarpLayout(layoutOf(source), axis);

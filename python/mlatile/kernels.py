@@ -96,12 +96,20 @@ def load(path, params=None):
     The file has the kernels of kernels/decode.mlir (`decode`, and `merge` where
     the splits are used) with the same arguments; `params` binds further
     parameters of `decode`. It is parsed, verified and compiled once: CompileError
-    tells the line.
+    tells the line. OSError where the file cannot be read.
     """
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    try:
+        path = os.fspath(path)  # an integer would be an open file's number
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except TypeError:
+        raise wrong("path", f"expected a path, got {path!r}") from None
+    except UnicodeDecodeError as error:
+        raise wrong("path", f"expected a text file, got {path!r}: {error}") from None
+    if not isinstance(params or {}, dict):
+        raise wrong("params", f"expected a dictionary, got {params!r}")
     bound = {str(name): _parameter(name, value) for name, value in (params or {}).items()}
-    source = _mlatile.KernelSource(os.fspath(path), text, bound)
+    source = _mlatile.KernelSource(os.fsdecode(path), text, bound)
     problem = _mlatile.Problem()
     problem.num_tokens = problem.num_heads = problem.width = problem.page_size = 1
     problem.kv_format = "dsv4"

@@ -5,16 +5,21 @@ compile their own kernels, edit the LLVM IR and choose grid, seed and host threa
 import ctypes
 import functools
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 
 import numpy as np
+import pytest
 
 import mlatile
 
 BUILD = pathlib.Path(mlatile._mlatile.__file__).resolve().parents[2]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DECODE = SOURCE / "kernels" / "decode.mlir"
+PTXAS = os.environ.get("MLATILE_PTXAS") or shutil.which("ptxas")
+needs_ptxas = pytest.mark.skipif(not PTXAS, reason="no ptxas")
 
 
 class _Blob(ctypes.Structure):
@@ -54,16 +59,10 @@ def _checked(status, error):
 
 
 class Compiled:
-    """meta (compiler_c.h), and the blobs as bytes by name."""
+    """meta (compiler_c.h), and the blobs as bytes by name: "llvm" (bitcode), "ptx", "mlir"."""
 
     def __init__(self, meta, blobs):
         self.meta, self.blobs = meta, blobs
-
-    @functools.cached_property
-    def ir(self):
-        """The LLVM module as text."""
-        tool = ["/usr/lib/llvm-22/bin/llvm-dis", "-o", "-", "-"]
-        return subprocess.run(tool, input=self.blobs["llvm"], capture_output=True, check=True).stdout.decode()
 
 
 def compile_kernel(source=None, kernel="decode", target="sm_120a", cubin=False, **params):
@@ -81,6 +80,17 @@ def compile_kernel(source=None, kernel="decode", target="sm_120a", cubin=False, 
     meta = json.loads(compiled.meta)
     _library().mlatile_compiler_free_compiled(result)
     return Compiled(meta, blobs)
+
+
+def llvm_text(source=None, kernel="decode", target="sm_120a", **params):
+    """The same kernel as `mlatile-compile --emit=llvm` prints it."""
+    bound = [f"--param={name}={str(value).lower() if isinstance(value, bool) else value}"
+             for name, value in params.items()]
+    job = [BUILD / "bin" / "mlatile-compile", source or DECODE, f"--kernel={kernel}", f"--target={target}",
+           "--emit=llvm", *bound]
+    result = subprocess.run(job, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 class Program:

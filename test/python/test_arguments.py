@@ -44,7 +44,9 @@ WRONG = [
     ("kv_format", dict(kv_format="v4"), "expected 'dsv3_2'"),
     ("kv_format", dict(kv_format="dsv4_1_fp4"), "extra cache"),
     ("kv_format", dict(kv_format=None), "expected a string"),
-    ("page_size", dict(page_size=0), "expected at least 1, got 0"),
+    ("page_size", dict(page_size=0), "expected 1 to 2147483647, got 0"),
+    ("page_size", dict(page_size=2**31), "expected 1 to 2147483647, got 2147483648"),
+    ("page_stride", dict(page_stride=2**63 - 1), r"got 9223372036854775807$"),
     ("page_size", dict(page_size=16.0), "expected an integer"),
     ("page_size", dict(page_size=True), "expected an integer"),
     ("sm_scale", dict(sm_scale=np.nan), "finite"),
@@ -133,6 +135,35 @@ def test_overlapping_pools():
     view = np.lib.stride_tricks.as_strided(storage.view(ml_dtypes.bfloat16), (10, 576), (128, 2))
     with pytest.raises(mlatile.ArgumentError, match="`kv_cache`: expected uint8 .*, got bfloat16"):
         call(kv_cache=view)
+
+
+def test_outputs_overlap_nothing():
+    """Ranges that interleave without a common byte are all right."""
+    rows = np.zeros((4, 5, 1024), ml_dtypes.bfloat16)
+    rows[:3, :, :512] = CASE.q
+    q = rows[:3, :, :512]
+    out = call(q=q, out=rows[:3, :, 512:])
+    assert out.tobytes() == call().tobytes()
+    assert call(q=q, out=rows[1:, :, 512:]).tobytes() == out.tobytes()
+
+    pool = CASE.pool.pages.copy()
+    inside = pool.reshape(-1)[: 3 * 5 * 1024].view(ml_dtypes.bfloat16).reshape(3, 5, 512)
+    storage = np.zeros(3 * 5 * 512, ml_dtypes.bfloat16)
+    numbers = storage.view(np.float32)
+    scratch = np.zeros(1 << 17, np.uint8)
+    scratch = scratch[-scratch.ctypes.data % 256 :]
+    for argument, other, changes in [
+        ("out", "q", dict(q=q, out=q)),
+        ("out", "q", dict(q=q, out=rows[1:, :, :512])),
+        ("out", "q", dict(q=q, out=rows[:3, :, 511:1023])),
+        ("out", "kv_cache", dict(kv_cache=pool, out=inside)),
+        ("lse", "out", dict(out=storage.reshape(3, 5, 512), lse=numbers[-15:].reshape(3, 5))),
+        ("lse", "attn_sink", dict(attn_sink=numbers[:5], lse=numbers[:15].reshape(3, 5)[::-1])),
+        ("lse", "topk_length", dict(topk_length=numbers[14:17].view(np.int32), lse=numbers[:15].reshape(3, 5))),
+        ("workspace", "lse", dict(num_splits=2, workspace=scratch, lse=scratch[:60].view(np.float32).reshape(3, 5))),
+    ]:
+        with pytest.raises(mlatile.ArgumentError, match=f"argument `{argument}`: .* that overlaps `{other}`"):
+            call(**changes)
 
 
 def test_unknown_keyword():

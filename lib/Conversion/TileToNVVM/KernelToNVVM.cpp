@@ -79,6 +79,14 @@ DictionaryAttr describe(Builder &builder, StringRef name, Type type) {
   return builder.getDictionaryAttr(fields);
 }
 
+/// PTX ISA 4.4, "Identifiers", less '%'; a dot would name an intrinsic.
+bool isEntryName(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char c) {
+           return llvm::isAlnum(c) || c == '_' || c == '$';
+         });
+}
+
 struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
   KernelPattern(TileTypeConverter &types, const Target &target)
       : ConvertOpToLLVMPattern(types), target(target) {}
@@ -86,6 +94,10 @@ struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
   LogicalResult
   matchAndRewrite(tile::KernelOp kernel, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (!isEntryName(kernel.getSymName()))
+      return kernel.emitOpError("expected a name of letters, digits, '_' and "
+                                "'$', got '")
+             << kernel.getSymName() << "'";
     std::optional<int64_t> warps = kernel.getWarpCount();
     if (!warps)
       return kernel.emitOpError("expected a number of warps; is the kernel "

@@ -146,7 +146,7 @@ TEST(Call, Malformed) {
       {[](Arguments &a) { a.device = "cuda"; }, "expected device arrays"},
       {[](Arguments &a) { a.hasStream = true; }, "`stream`"},
       {[](Arguments &a) { a.pageSize = 0; },
-       "`page_size`: expected at least 1, got 0"},
+       "`page_size`: expected 1 to 2147483647, got 0"},
       {[](Arguments &a) { a.kvFormat = ""; }, "`kv_format`: expected 'dsv3_2'"},
       {[](Arguments &a) { a.numSplits = 0; }, "`num_splits`"},
       {[](Arguments &a) { a.pageStride = 28225; },

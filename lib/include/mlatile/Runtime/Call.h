@@ -88,6 +88,12 @@ struct Call {
   void setWorkspace(const Tensor &tensor);
 
   bool hasOut = false, hasLse = false;
+
+private:
+  friend Call prepare(const Arguments &arguments);
+  /// What is written must not overlap anything that was given before it.
+  void claim(const char *argument, const Tensor &tensor);
+  std::vector<std::pair<std::string, Tensor>> claimed;
 };
 
 /// Checks all arguments and plans. Throws ArgumentError or UnsupportedError.

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: mlatile-opt %s --tile-assign-layouts --tilegpu-pipeline-gathers --split-input-file --verify-diagnostics
+// RUN: echo 'tile.kernel @k params(W : index = 4) warps(W) () { tile.return }' | not mlatile-opt --tilegpu-pipeline-gathers 2>&1 | FileCheck %s
+// CHECK: error: 'tile.kernel' op expected num_warps; is the kernel specialised?
+
+tile.kernel @nested_loops warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  scf.for %i = %c0 to %W step %c1 {
+    scf.for %n = %c0 to %W step %c1 {
+      %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+      // expected-error@+1 {{expected the loop of a gather to stand outside of other loops}}
+      %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @condition_in_loop warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %take : i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  scf.for %n = %c0 to %W step %c1 {
+    scf.if %take {
+      %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+      // expected-error@+1 {{expected a gather directly in the body of its loop}}
+      %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @while_loop warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %take : i1) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  scf.while : () -> () {
+    scf.condition(%take)
+  } do {
+    // expected-error@+1 {{expected a gather directly in the body of its loop}}
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    scf.yield
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @carried_ids warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  %end = scf.for %n = %c0 to %W step %c1 iter_args(%at = %c0) -> (index) {
+    %ids = tile.load %idx[%at] : !tile.view<[W], i32> -> tensor<16xi32>
+    // expected-error@+1 {{expected slot ids that depend on the loop only through its induction variable}}
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    %next = arith.addi %at, %n : index
+    scf.yield %next : index
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @ids_of_a_branch warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %take : i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  scf.for %n = %c0 to %W step %c1 {
+    %at = scf.if %take -> index {
+      scf.yield %n : index
+    } else {
+      scf.yield %c0 : index
+    }
+    %ids = tile.load %idx[%at] : !tile.view<[W], i32> -> tensor<16xi32>
+    // expected-error@+1 {{cannot compute slot ids ahead of `scf.if`}}
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @unbound params(FMT : format) warps(1) (%kv : !tile.pool<FMT>, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  // expected-error@+1 {{expected a pool bound to a format, got '!tile.pool<FMT>'}}
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, tensor<16xi32> -> !tile.rows<FMT, [16]>, tensor<16xi1>
+  tile.return
+}
+
+// -----
+
+tile.kernel @four_bits warps(1) (%kv : !tile.pool<"dsv4_1_fp4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4_1_fp4">, tensor<16xi32> -> !tile.rows<"dsv4_1_fp4", [16]>, tensor<16xi1>
+  // expected-error@+1 {{payload of format `dsv4_1_fp4` is not built yet}}
+  %k = tile.dequant %rows nope : !tile.rows<"dsv4_1_fp4", [16]> -> tensor<16x512xbf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @rope_type warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+  // expected-error@+1 {{expected the rope field as bf16, got 'f32'}}
+  %k = tile.dequant %rows rope : !tile.rows<"dsv4", [16]> -> tensor<16x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @nope_type warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+  // expected-error@+1 {{expected a 16-bit element type, got 'f32'}}
+  %k = tile.dequant %rows nope : !tile.rows<"dsv4", [16]> -> tensor<16x448xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @rows_in_a_loop warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %take : i1) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+  // expected-error@+1 {{expected gathered rows to go to tile.dequant}}
+  %same = scf.for %i = %c0 to %c0 step %c0 iter_args(%r = %rows) -> (!tile.rows<"dsv4", [16]>) {
+    scf.yield %r : !tile.rows<"dsv4", [16]>
+  }
+  tile.return
+}
