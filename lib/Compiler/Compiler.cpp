@@ -144,6 +144,8 @@ llvm::Error Compilation::load() {
   result.kernelFile = request.kernelFile;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name),
                              llvm::SMLoc());
+  // A message and its places; the IR of the operation is what dumps are for.
+  context.printOpOnDiagnostic(false);
   diagnostics.emplace(sources, &context, diagnosticStream);
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module)

@@ -204,8 +204,8 @@ bool LayoutClasses::seedOne(tile::KernelOp kernel) {
   int bytes = 4;
   if (type.getElementType().isIntOrFloat())
     bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-  return assign(best,
-                DistributedLayout::blocked(tensorShape(best), bytes, numWarps));
+  return assign(best, DistributedLayout::blocked(tensorShape(best), bytes,
+                                                 numWarps, &seedError));
 }
 
 FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
@@ -238,7 +238,8 @@ FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
     if ((*it)->isLeader() && !result.layouts.count((*it)->getData())) {
       Value value = Value::getFromOpaquePointer((*it)->getData());
       emitError(value.getLoc(), "no layout of ")
-          << value.getType() << " over " << numWarps << " warps";
+          << value.getType() << " over " << numWarps
+          << " warps: " << result.seedError;
       return failure();
     }
   return result;

@@ -124,3 +124,22 @@ tile.kernel @unused warps(4) () {
   %y = arith.constant dense<0.0> : tensor<64xf32>
   tile.return
 }
+
+// -----
+
+// What was converted may be an operand of the next conversion: reductions and
+// broadcasts along turns of the dimensions.
+// CHECK-LABEL: @turns
+tile.kernel @turns warps(4) (%q : !tile.view<[M, N], f32>) {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %q[%c0, %c0] : !tile.view<[M, N], f32> -> tensor<16x16xf32>
+  %b = tile.reduce maximumf %a along 0 : tensor<16x16xf32> -> tensor<16xf32>
+  %c = tile.broadcast %b along 1 : tensor<16xf32> -> tensor<16x16xf32>
+  // CHECK: %[[D:.+]] = tile.reduce maximumf %{{.+}} along 1
+  // CHECK-NEXT: %[[E:.+]] = tilegpu.convert_layout %[[D]]
+  // CHECK-NEXT: tile.broadcast %[[E]] along 0
+  %d = tile.reduce maximumf %c along 1 : tensor<16x16xf32> -> tensor<16xf32>
+  %e = tile.broadcast %d along 0 : tensor<16xf32> -> tensor<16x16xf32>
+  tile.store %e, %q[%c0, %c0] : tensor<16x16xf32>, !tile.view<[M, N], f32>
+  tile.return
+}

@@ -77,3 +77,27 @@ tile.kernel @scalar warps(1) (%q : !tile.view<[M], f32>) {
   %s = tile.reduce addf %a along 0 : tensor<16xf32> -> f32
   tile.return
 }
+
+// -----
+
+// Far more values than a thread has registers would take minutes to compile.
+tile.kernel @large warps(4) (%q : !tile.view<[M, N], f32>) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{no layout of 'tensor<512x512xf32>' over 4 warps: expected at most 1024 registers a thread, got more}}
+  %a = tile.load %q[%c0, %c0] : !tile.view<[M, N], f32> -> tensor<512x512xf32>
+  tile.store %a, %q[%c0, %c0] : tensor<512x512xf32>, !tile.view<[M, N], f32>
+  tile.return
+}
+
+// -----
+
+// 2^32 * 2^32 is 0 in 64 bits.
+tile.kernel @huge_warps warps(4) (%q : !tile.view<[M, K], bf16>) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %zero = tile.full %f0 : f32 -> tensor<16x16xf32>
+  %a = tile.load %q[%c0, %c0] : !tile.view<[M, K], bf16> -> tensor<16x16xbf16>
+  // expected-error@+1 {{expected at most 4 warps, got 4294967296 x 4294967296}}
+  %s = tile.dot %a, %a, %zero {warps = array<i64: 4294967296, 4294967296>} : tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>
+  tile.return
+}

@@ -80,3 +80,29 @@ def test_a_wider_candidate_tile(tmp_path, check_case):
     path.write_text(DECODE.read_text())
     case = make_case(2, tokens=2, heads=5, width=100, page_size=16)
     check_case(case, kernel=mlatile.load(path, params={"BN": 16}), num_splits=1)
+
+
+@pytest.mark.parametrize("path", [None, 0, 1.5])
+def test_load_takes_a_path(path):
+    """An integer would be read as the number of an open file."""
+    with pytest.raises(mlatile.ArgumentError, match="`path`: expected a path, got"):
+        mlatile.load(path)
+
+
+def test_load_of_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "binary.mlir"
+    path.write_bytes(b"\xff\xfe\0")
+    with pytest.raises(mlatile.ArgumentError, match="`path`: expected a text file"):
+        mlatile.load(path)
+
+
+@pytest.mark.parametrize("params", [dict(FMT="glm"), dict(LSE=2), dict(SPLIT=True), dict(HAS_SINK=False)])
+def test_what_the_call_binds_cannot_be_bound(params):
+    """It would silently give another result than the call asks for."""
+    with pytest.raises(mlatile.ArgumentError, match=f"`params`: .* got `{list(params)[0]}`"):
+        mlatile.load(DECODE, params=params)
+
+
+def test_params_are_a_dictionary():
+    with pytest.raises(mlatile.ArgumentError, match="`params`: expected a dictionary"):
+        mlatile.load(DECODE, params=["BN"])

@@ -4,7 +4,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from public_cases import call, every_format, merged, rows_of, same_bits
+from public_cases import call, each_layout, every_format, merged, rows_of, same_bits
 
 import mlatile
 from mlatile.testing import make_case
@@ -45,7 +45,7 @@ def test_c32_bytes_of_other_slots(run_case, kv_format, garbage, splits):
     assert case.compare(*want) and same_bits(want, run_case(case, num_splits=splits))
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("frame", [(0,), (0, 4), (3, 0)])
 def test_c35_no_rows(kv_format, frame):
     """Empty results, no launch, whatever else is given."""
@@ -97,7 +97,7 @@ def test_c3d_any_number_of_rows(run_case, kv_format, splits):
     assert case.compare(*want)
 
 
-@every_format
+@each_layout
 def test_c3d_regrouping_changes_nothing(run_case, kv_format):
     case = make_case(4, tokens=12, heads=5, width=133, page_size=64, kv_format=kv_format, lengths=True)
     want = run_case(case)
@@ -108,7 +108,7 @@ def test_c3d_regrouping_changes_nothing(run_case, kv_format):
         assert same_bits(want, got), frame
 
 
-@every_format
+@each_layout
 @splits_or_not
 def test_c3f_duplicates_count_twice(check_case, kv_format, splits):
     """A window that overlaps the selection."""
@@ -123,7 +123,7 @@ def test_c3f_duplicates_count_twice(check_case, kv_format, splits):
 # ---- lse and merging -------------------------------------------------------
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("base", ["2", "e"])
 def test_c40_partitions_of_two_and_eight(kv_format, base):
     """Sums 2 and 8: lse 1 and 3 in base 2, the partitions weigh 1/5 and 4/5. Read in the other base, they do not."""
@@ -137,7 +137,7 @@ def test_c40_partitions_of_two_and_eight(kv_format, base):
     assert not case.compare(merged(outs, lses, "e" if base == "2" else "2"))
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("base", ["2", "e"])
 @pytest.mark.parametrize("shares", [(4096,), (1, 4095), (1024, 2048, 1024), (40, 0, 4056)])
 def test_c40_long_lists_in_parts(kv_format, base, shares):
@@ -150,7 +150,7 @@ def test_c40_long_lists_in_parts(kv_format, base, shares):
     assert case.compare(merged(outs, lses, base))
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("base", ["2", "e"])
 def test_c43_context_parallel(kv_format, base):
     """Ranks have no sink and some have no candidate; the sink enters once, in the merge."""
@@ -170,7 +170,7 @@ def test_c43_context_parallel(kv_format, base):
     assert case.compare(merged(outs, lses, base))
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("base", ["2", "e"])
 def test_c43_lse_has_the_sink(kv_format, base):
     case = make_case(9, tokens=2, heads=4, width=40, page_size=16, kv_format=kv_format, sink=True)

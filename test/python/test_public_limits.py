@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lowered_kernels import DECODE
 from public_cases import (
-    BUILT, SHAPE, call, every_format, far_apart, rows_of, same_bits, sparse_bytes, sparse_pool,
+    BUILT, SHAPE, call, each_layout, every_format, far_apart, rows_of, same_bits, sparse_bytes, sparse_pool,
 )
 
 import mlatile
@@ -27,7 +27,7 @@ def workspace_of(size, fill):
     return store, store[start : start + size]
 
 
-@every_format
+@each_layout
 def test_c50_scratch_is_the_callers(kv_format):
     """Exactly the planned bytes are enough, no byte beside them is written, nothing is kept in it between calls."""
     case = make_case(1, tokens=3, heads=5, width=150, page_size=16, kv_format=kv_format, sink=True)
@@ -66,7 +66,7 @@ def test_c53_planning_neither_compiles_nor_calibrates():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@every_format
+@each_layout
 def test_c54_nothing_is_compiled_for_another_size_or_stride(kv_format):
     """After one call per kind nothing is left to compile: with the compiler forbidden, other rows, widths, pages,
     strides and numbers of splits run."""
@@ -93,7 +93,7 @@ else: raise SystemExit("a kernel with a sink was compiled although compiling was
     assert "HAS_SINK=true" in result.stdout and "compil" in result.stdout
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("splits", [1, 2, None])
 def test_c5a_rows_on_both_sides_of_a_limit(run_case, kv_format, splits):
     """63, 64 and 65 rows: the same rows agree, to the bit where the number of splits is fixed."""
@@ -111,7 +111,7 @@ def test_c5a_rows_on_both_sides_of_a_limit(run_case, kv_format, splits):
 # ---- hangs and grid limits -------------------------------------------------
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("splits", [1, 4])
 def test_c60_named_barriers_have_one_arrival_outstanding(kv_format, splits):
     """No kernel arrives on a named barrier without waiting there: such a barrier cannot be a phase ahead."""
@@ -122,7 +122,7 @@ def test_c60_named_barriers_have_one_arrival_outstanding(kv_format, splits):
     assert not [b for found in barriers for b in found if ".arrive" in b]
 
 
-@every_format
+@each_layout
 def test_c62_many_launches_of_mixed_shapes(kv_format):
     """$MLATILE_SOAK launches (200): in any order of warps the bits of the first time."""
     cases = [
@@ -166,7 +166,7 @@ def test_c62_a_hang_is_an_error_that_names_the_kernel(tmp_path):
     assert "stuck" in text and "decode" in text and "mbarrier" in text and "deadlock" in text
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("rows", [65_535, 65_536, 131_072, 1 << 20, 10_000_000])
 def test_c64_rows_are_on_the_first_axis_of_the_grid(kv_format, rows):
     """A launch has one extent, up to 2^31 - 1; what does not fit is refused by name."""
@@ -223,7 +223,7 @@ def test_c70_pages_far_apart(check_case, kv_format, stride):
     check_case(moved(case, sparse_pool(case.pool, 1, 6, page_stride=stride), 1))
 
 
-@every_format
+@each_layout
 def test_c71_the_largest_ids(check_case, kv_format):
     """Slot ids up to 2^31 - 2 in a pool of one-slot pages: more than a terabyte from first to last byte."""
     small = make_case(8, tokens=2, heads=3, width=30, page_size=1, pages=64, skip=0.1, kv_format=kv_format)
@@ -235,7 +235,7 @@ def test_c71_the_largest_ids(check_case, kv_format):
     check_case(moved(small, Pool(view, kv_format, 1, small.pool.row_stride), pages - 64))
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("splits", [1, 3])
 def test_c75_rows_far_apart(kv_format, splits):
     """Rows of q, indices, lengths, out and lse more than 2^31 elements from the first: as in T * H * d_v of 2^31."""
@@ -255,7 +255,7 @@ def test_c75_rows_far_apart(kv_format, splits):
     assert same_bits(want, (np.array(out), np.array(lse)))
 
 
-@every_format
+@each_layout
 def test_c75_results_of_two_to_the_31(kv_format):
     """T = 32,768 and H = 128: the plan has a CTA for the last row; what scratch it asks for is counted in 64 bits."""
     plan = mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_tokens=32_768, num_heads=128, num_splits=1))

@@ -4,7 +4,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from public_cases import BUILT, SHAPE, call, every_format, merged, rows_of, same_bits
+from public_cases import BUILT, SHAPE, call, each_layout, every_format, merged, rows_of, same_bits
 
 import mlatile
 from mlatile.testing import FORMATS, executor, make_case
@@ -12,7 +12,7 @@ from mlatile.testing import FORMATS, executor, make_case
 # ---- shapes that had no kernel ---------------------------------------------
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("rows", [5, 6, 12, 66])
 @pytest.mark.parametrize("width", [131, 133, 192])
 def test_c01_rows_and_widths_of_drafts(check_case, kv_format, rows, width):
@@ -20,7 +20,7 @@ def test_c01_rows_and_widths_of_drafts(check_case, kv_format, rows, width):
     check_case(make_case(rows, tokens=rows, heads=4, width=width, page_size=64, kv_format=kv_format))
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("heads", [32, 64])
 def test_c04_wide_window(check_case, kv_format, heads):
     check_case(make_case(1, tokens=2, heads=heads, width=512, page_size=64, kv_format=kv_format))
@@ -81,7 +81,7 @@ def test_c11_a_miss_names_argument_value_and_choice(changes, name, parts):
         assert part in support.reason
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("page_size", [32, 64, 128])
 def test_c15_the_page_size_is_an_argument_of_the_call(check_case, kv_format, page_size):
     """One kernel for all of them."""
@@ -93,7 +93,7 @@ def test_c15_the_page_size_is_an_argument_of_the_call(check_case, kv_format, pag
     assert len(names) == 1
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize(("first", "second"), [(128, 512), (192, 640 - 192), (1, 63), (64, 1)])
 def test_c16_one_list_or_two(run_case, kv_format, first, second):
     """A window and a selection, merged, or their joint list: the same answer."""
@@ -122,7 +122,7 @@ def test_c17_what_is_declined_says_why(kv_format, target):
 # ---- strides, views, layouts -----------------------------------------------
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("rows", [24, 64, 65, 66])
 def test_c20_narrow_part_of_a_persistent_buffer(run_case, kv_format, rows):
     """Row stride 7936, flat and as [rows / r, r, W]: the same bits, at any number of rows."""
@@ -140,7 +140,7 @@ def test_c20_narrow_part_of_a_persistent_buffer(run_case, kv_format, rows):
     assert case.compare(*plain)
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("extra", [16, 576, 65536])
 def test_c23_page_strides_are_honoured(run_case, kv_format, extra):
     """Bytes between pages are never read: NaN, or another layer's."""
@@ -186,7 +186,7 @@ def test_c27_overlapping_views_are_refused():
         mlatile.sparse_mla(q, view, ids, kv_format="dsv4", page_size=1, sm_scale=1.0)
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize("splits", [1, 3])
 def test_c28_out_is_a_slice(run_case, kv_format, splits):
     """out[:n], out[n:m], with heads behind ours: nothing else is written, on either half of a batch."""
@@ -202,7 +202,7 @@ def test_c28_out_is_a_slice(run_case, kv_format, splits):
     assert (store == 7).all() and (lse == 7).all()
 
 
-@every_format
+@each_layout
 @pytest.mark.parametrize(("pages", "page_size"), [(1, 64), (1, 1), (40, 1), (1, 7)])
 def test_c2b_single_pages_and_single_slots(run_case, kv_format, pages, page_size):
     """2-D, 3-D and both 4-D orders, where an axis of one could be either: page_size says which."""

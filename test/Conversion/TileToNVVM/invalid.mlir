@@ -57,3 +57,11 @@ tile.kernel @plain warps(1) (%src: !tile.view<[T], f32>, %x: f32) {
   tile.store %a, %src[%zero] : tensor<64xf32>, !tile.view<[T], f32>
   tile.return
 }
+
+// -----
+
+// expected-error @+2 {{expected a name of letters, digits, '_' and '$', got 'llvm.nvvm.barrier0'}}
+// expected-error @+1 {{failed to legalize operation 'tile.kernel'}}
+tile.kernel @"llvm.nvvm.barrier0" warps(1) () {
+  tile.return
+}

@@ -49,6 +49,8 @@ private:
   int numWarps;
   llvm::EquivalenceClasses<void *> classes;
   std::map<void *, DistributedLayout> layouts;
+  /// Why seedOne could not make a default.
+  std::string seedError;
 };
 
 /// Sizes of a ranked tensor as the layout algebra takes them.
