@@ -162,11 +162,12 @@ class Batch:
     def __init__(self, seed, number, size, sources, names, dictionary):
         rng = random.Random(f"{seed}/{number}")
         # Short pieces more often: a mutant of the decode kernel takes as long as fifty of them.
-        weights = [1 / (2000 + len(p.text)) for p in sources]
+        weights = [(0.3 if "invalid" in p.origin else 1) / (2000 + len(p.text)) for p in sources]
         self.piece = rng.choices(sources, weights)[0]
         self.flags = self._flags(rng, names)
         count = max(4, min(size, 400_000 // (len(self.piece.text) + 1)))
-        texts = [mutate.mutant(rng, self.piece.text, dictionary) for _ in range(count)]
+        deep = self.flags[0] != UPSTREAM[0][0]
+        texts = [mutate.mutant(rng, self.piece.text, dictionary, deep and rng.random() < 0.7) for _ in range(count)]
         self.texts = [t for t in texts if not any(known.search(t) for known in NOT_OURS)] or [self.piece.text]
 
     def _flags(self, rng, names):

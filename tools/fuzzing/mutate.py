@@ -44,9 +44,10 @@ class Dictionary:
         self.lines = sorted({line for text in texts for line in text.splitlines() if "=" in line or "(" in line})
 
 
-def mutant(rng, text, dictionary):
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        text = rng.choice(_CHANGES)(rng, text, dictionary) or text
+def mutant(rng, text, dictionary, deep):
+    """deep: changes that parser and verifier let through more often, so that passes see them."""
+    for _ in range(rng.choice([1, 1, 2] if deep else [1, 1, 1, 2, 3])):
+        text = rng.choice(_DEEP if deep else _CHANGES)(rng, text, dictionary) or text
     return text
 
 
@@ -179,8 +180,65 @@ def _negate_constant(rng, text, _):
     return text[:a] + rng.choice(NUMBERS) + text[b:]
 
 
+def _everywhere(rng, text, _):
+    """A number, a type or a name of a dimension, wherever it stands."""
+    words = sorted(set(re.findall(r"\b(?:\d+(?=[x\]>,} ])|b?f16|f32|i\d+|index|[A-Z]\w*)(?![\w.])", text)))
+    if not words:
+        return text
+    old = rng.choice(words)
+    if old.isdigit():
+        new = rng.choice([str(int(old) * 2), str(int(old) // 2), str(int(old) + 1), *NUMBERS[:24], rng.choice(words)])
+    elif old[0].isupper():
+        new = rng.choice([w for w in words if w[0].isupper()])
+    else:
+        new = rng.choice(["i1", "i8", "i16", "i32", "i64", "index", "f16", "bf16", "f32", "f64"])
+    return re.sub(rf"(?<![\w.#%@]){old}(?![\w.])|(?<=x){old}(?![\w.])", new, text)
+
+
+_ALIKE = [
+    ["arith.addf", "arith.mulf", "arith.subf", "arith.divf", "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.remf"],
+    ["arith.addi", "arith.muli", "arith.subi", "arith.divui", "arith.divsi", "arith.remui", "arith.remsi", "arith.maxsi",
+     "arith.minsi", "arith.andi", "arith.ori", "arith.xori", "arith.shli", "arith.shrui", "arith.ceildivui", "arith.floordivsi"],
+    ["math.exp2", "math.exp", "math.log2", "math.log", "math.absf", "math.tanh", "math.sqrt", "math.erf", "math.sin", "arith.negf"],
+    ["maximumf", "minimumf", "addf"], ["along 0", "along 1"], ["nope", "rope"], ["true", "false"], ["cta", "warp"],
+    ["slt", "sgt", "eq", "ne", "ult", "uge"], ["stages = 2", "stages = 1", "stages = 3", "stages = 8", "stages = 1000"],
+    ["warps(4)", "warps(1)", "warps(2)", "warps(8)", "warps(32)", "warps(3)"],
+    ['"dsv4"', '"glm"', '"dsv3_2"', '"dsv4_1"', '"glm53_nope"', '"dots3_swa"', '"dsv4_nvfp4"'],
+]
+
+
+def _alike(rng, text, _):
+    """Another operation or word of the same form, in one place."""
+    places = [(m.span(), group) for group in _ALIKE for word in group for m in re.finditer(rf"(?<![\w.]){re.escape(word)}(?!\w)", text)]
+    if not places:
+        return text
+    (a, b), group = rng.choice(places)
+    return text[:a] + rng.choice(group) + text[b:]
+
+
+def _alike_operand(rng, text, _):
+    """A use of a value becomes another one whose line ends in the same type."""
+    lines = text.splitlines()
+    of_type = {}
+    for line in lines:
+        found = re.match(r"\s*(%\w+) = .*[ >]([!\w<>?#., ]+)$", line)
+        if found:
+            of_type.setdefault(found[2], []).append(found[1])
+    groups = [group for group in of_type.values() if len(group) > 1]
+    if not groups:
+        return text
+    group = rng.choice(groups)
+    old, new = rng.sample(group, 2)
+    uses = [m.span() for m in re.finditer(rf"{old}\b(?! =)", text)]
+    if not uses:
+        return text
+    a, b = rng.choice(uses)
+    return text[:a] + new + text[b:]
+
+
 _CHANGES = [
     _replace_token, _replace_token, _change_number, _change_number, _change_type, _change_type, _drop_tokens,
     _swap_tokens, _copy_tokens, _drop_lines, _drop_lines, _move_line, _copy_line, _foreign_line, _other_operand,
     _other_operand, _negate_constant,
 ]
+_DEEP = [_everywhere, _everywhere, _alike, _alike, _alike_operand, _alike_operand, _copy_line, _change_number, _negate_constant]
