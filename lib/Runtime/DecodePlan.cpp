@@ -21,8 +21,7 @@ constexpr int64_t kMaxGridX = 2147483647;
 constexpr int kMostNope = 512;
 
 bool isBuilt(const CacheFormat &format) {
-  return format.payload == PayloadType::E4M3 &&
-         format.scale == ScaleType::UE8M0 && format.nope <= kMostNope;
+  return format.payload == PayloadType::E4M3 && format.nope <= kMostNope;
 }
 
 /// "format `x` is not built yet (`a`, `b` are)"
