@@ -9,6 +9,9 @@
 //
 // A row without a valid candidate keeps m = -inf and l = 0; the reference that
 // is subtracted is then 0, so that -inf - -inf is never formed.
+//
+// Scales that are powers of two are multiplied into the keys, which stay exact.
+// fp32 scales multiply sums of scores, and p on its way to the values, in f32.
 
 !ids  = tensor<?xi32, #tile.dims<BN>>
 !mask = tensor<?xi1, #tile.dims<BN>>
@@ -17,7 +20,9 @@
 !qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
 !kn   = tensor<?x?xbf16, #tile.dims<BN, NOPE>>
+!knT  = tensor<?x?xbf16, #tile.dims<NOPE, BN>>
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
+!ks   = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
 !on   = tensor<?x?xf32, #tile.dims<BH, NOPE>>
 !or   = tensor<?x?xf32, #tile.dims<BH, ROPE>>
 !vq   = !tile.view<[B, S, H, DQK], bf16>
@@ -85,7 +90,8 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
                            HAS_LENGTH : i1 = true, HAS_SINK : i1 = false,
                            SPLIT : i1 = false, LSE : index = 0,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope,
-                           V_ROPE : i1 = FMT.rope_in_value) warps(WARPS)
+                           V_ROPE : i1 = FMT.rope_in_value, GROUPS : index = FMT.groups,
+                           SCALE_F32 : i1 = FMT.scale_f32) warps(WARPS)
     (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !tile.view<[B, S, 1], i32>,
      %sink : !vrow, %out : !vout, %lse : !vlse, %part_o : !po, %part_m : !pr, %part_l : !pr,
      %sm_scale : f32, %num_splits : index) {
@@ -106,6 +112,7 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
   %HAS_SINK = tile.param HAS_SINK : i1
   %SPLIT = tile.param SPLIT : i1
   %V_ROPE = tile.param V_ROPE : i1
+  %SCALE_F32 = tile.param SCALE_F32 : i1
   %LSE = tile.param LSE : index
   %ROPE = tile.param ROPE : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
@@ -163,9 +170,23 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
       iter_args(%m0 = %ninf, %l0 = %zero, %on0 = %on_zero, %or0 = %or_zero) -> (!row, !row, !on, !or) {
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !tile.rows<FMT, [BN]>, !mask
-    %kn = tile.dequant %rows nope : !tile.rows<FMT, [BN]> -> !kn
-    %knT = tile.transpose %kn : !kn -> tensor<?x?xbf16, #tile.dims<NOPE, BN>>
-    %s0 = tile.dot %qn, %knT, %s_zero : !qn, tensor<?x?xbf16, #tile.dims<NOPE, BN>>, !s
+    %ks = tile.dequant %rows scale : !tile.rows<FMT, [BN]> -> !ks
+    %kn = scf.if %SCALE_F32 -> !kn {
+      %kp = tile.dequant %rows payload : !tile.rows<FMT, [BN]> -> !kn
+      scf.yield %kp : !kn
+    } else {
+      %kp = tile.dequant %rows nope : !tile.rows<FMT, [BN]> -> !kn
+      scf.yield %kp : !kn
+    }
+    %knT = tile.transpose %kn : !kn -> !knT
+    %s0 = scf.if %SCALE_F32 -> !s {
+      %ksT = tile.transpose %ks : !ks -> tensor<?x?xf32, #tile.dims<GROUPS, BN>>
+      %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, tensor<?x?xf32, #tile.dims<GROUPS, BN>>, !s
+      scf.yield %sn : !s
+    } else {
+      %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
+      scf.yield %sn : !s
+    }
     %s1 = scf.if %has_rope -> !s {
       %kr = tile.dequant %rows rope : !tile.rows<FMT, [BN]> -> !kr
       %krT = tile.transpose %kr : !kr -> tensor<?x?xbf16, #tile.dims<ROPE, BN>>
@@ -194,7 +215,13 @@ tile.kernel @decode params(FMT : format, BH : index = 16, BN : index = 32, WARPS
     %p16 = arith.truncf %p : !s to tensor<?x?xbf16, #tile.dims<BH, BN>>
     %an = tile.broadcast %a along 1 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %on2 = tile.dot %p16, %kn, %on1 : tensor<?x?xbf16, #tile.dims<BH, BN>>, !kn, !on
+    %on2 = scf.if %SCALE_F32 -> !on {
+      %on3 = tile.dot_scaled %p, %kn, %ks, %on1 : !s, !kn, !ks, !on
+      scf.yield %on3 : !on
+    } else {
+      %on3 = tile.dot %p16, %kn, %on1 : tensor<?x?xbf16, #tile.dims<BH, BN>>, !kn, !on
+      scf.yield %on3 : !on
+    }
     %or2 = scf.if %V_ROPE -> !or {
       %vr = tile.dequant %rows rope : !tile.rows<FMT, [BN]> -> !kr
       %ar = tile.broadcast %a along 1 : !row -> !or

@@ -17,6 +17,22 @@ constexpr int64_t kCandidateTile = 32; // BN
 constexpr int64_t kMergeColumns = 64;  // BD
 constexpr int64_t kWarps = 4;
 constexpr int64_t kMaxGridX = 2147483647;
+/// Keys and accumulators of wider rows fit neither the arena nor the registers.
+constexpr int kMostNope = 512;
+
+bool isBuilt(const CacheFormat &format) {
+  return format.payload == PayloadType::E4M3 && format.nope <= kMostNope;
+}
+
+/// "format `x` is not built yet (`a`, `b` are)"
+std::string notBuilt(const CacheFormat &format) {
+  std::string built;
+  for (const CacheFormat &other : cacheFormats())
+    if (isBuilt(other))
+      built += (built.empty() ? "`" : ", `") + std::string(other.name) + "`";
+  return "format `" + std::string(format.name) + "` is not built yet (" +
+         built + " are)";
+}
 
 const char *boolean(bool value) { return value ? "true" : "false"; }
 
@@ -81,8 +97,8 @@ int64_t planSplits(int64_t ctas, int64_t tiles, int64_t numSMs) {
 
 std::optional<std::string> declineDecode(const Problem &problem) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  if (problem.kvFormat != "dsv4")
-    return "format `" + problem.kvFormat + "` is not built yet (`dsv4` is)";
+  if (!isBuilt(format))
+    return notBuilt(format);
   if (problem.extraWidth)
     return "a second cache is not built yet";
   bool fp8 = problem.compute == "fp8" || problem.compute == "fp8_fast";

@@ -77,6 +77,8 @@ void LayoutClasses::collect(tile::KernelOp kernel) {
   kernel->walk([&](Operation *op) {
     if (auto dot = dyn_cast<tile::DotOp>(op)) {
       unite({dot.getC(), dot.getResult()});
+    } else if (auto dot = dyn_cast<tile::DotScaledOp>(op)) {
+      unite({dot.getC(), dot.getResult()});
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [init, arg, yield, result] :
            llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
@@ -101,12 +103,13 @@ DistributedLayout::Result LayoutClasses::gatherLayout(Value ids, int numWarps,
 }
 
 DistributedLayout::Result
-LayoutClasses::dotLayout(tile::DotOp dot, int numWarps, std::string *error) {
-  auto shape = tensorShape(dot.getResult());
+LayoutClasses::dotLayout(Value result, std::optional<ArrayRef<int64_t>> warps,
+                         int numWarps, std::string *error) {
+  auto shape = tensorShape(result);
   int64_t warpsM, warpsN;
-  if (auto asked = dot.getWarps()) {
-    warpsM = (*asked)[0];
-    warpsN = (*asked)[1];
+  if (warps) {
+    warpsM = (*warps)[0];
+    warpsN = (*warps)[1];
     if (warpsM > numWarps || warpsN > numWarps || warpsM * warpsN > numWarps) {
       *error = llvm::formatv("expected at most {0} warps, got {1} x {2}",
                              numWarps, warpsM, warpsN);
@@ -128,13 +131,21 @@ LayoutClasses::dotLayout(tile::DotOp dot, int numWarps, std::string *error) {
 }
 
 LogicalResult LayoutClasses::anchor(tile::KernelOp kernel) {
-  WalkResult walk = kernel->walk([&](tile::DotOp dot) -> WalkResult {
+  WalkResult walk = kernel->walk([&](Operation *op) -> WalkResult {
+    std::optional<ArrayRef<int64_t>> warps;
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      warps = dot.getWarps();
+    else if (auto dot = dyn_cast<tile::DotScaledOp>(op))
+      warps = dot.getWarps();
+    else
+      return WalkResult::advance();
     std::string error;
-    auto layout = dotLayout(dot, numWarps, &error);
+    Value result = op->getResult(0);
+    auto layout = dotLayout(result, warps, numWarps, &error);
     if (!layout)
-      return dot.emitOpError(error);
-    if (!assign(dot.getResult(), layout) && *find(dot.getResult()) != *layout)
-      return dot.emitOpError(
+      return op->emitOpError(error);
+    if (!assign(result, layout) && *find(result) != *layout)
+      return op->emitOpError(
           "expected dots that share an accumulator to arrange warps alike");
     return WalkResult::advance();
   });

@@ -176,6 +176,14 @@ private:
     Location loc = dequant.getLoc();
     const CacheFormat &format = *ring.format;
     auto type = cast<RankedTensorType>(dequant.getResult().getType());
+    if (dequant.getField() == tile::RowField::Scale) {
+      auto scales = readScales(b, dequant, format, stage.scales);
+      if (failed(scales))
+        return failure();
+      dequant.getResult().replaceAllUsesWith(*scales);
+      dequant.erase();
+      return success();
+    }
     Value buffer;
     if (dequant.getField() == tile::RowField::Rope) {
       if (!type.getElementType().isBF16())
@@ -197,13 +205,45 @@ private:
                                               conflictFreeStride(rowBytes)));
       Value payload = view(b, loc, stage.rows, 0, format.nope,
                            Float8E4M3FNType::get(b.getContext()));
-      tilegpu::DequantOp::create(b, loc, b.getStringAttr(format.name), payload,
-                                 stage.scales, buffer);
+      tilegpu::DequantOp::create(
+          b, loc, b.getStringAttr(format.name), payload, stage.scales, buffer,
+          /*unscaled=*/dequant.getField() == tile::RowField::Payload);
     }
     dequant.getResult().replaceAllUsesWith(
         tilegpu::LoadSharedOp::create(b, loc, type, buffer).getResult());
     dequant.erase();
     return success();
+  }
+
+  /// The scales of a stage as f32, from the buffer that they were copied to.
+  FailureOr<Value> readScales(OpBuilder &b, tile::DequantOp dequant,
+                              const CacheFormat &format, Value buffer) {
+    Location loc = dequant.getLoc();
+    auto type = cast<RankedTensorType>(dequant.getResult().getType());
+    if (format.scale == ScaleType::F32)
+      return Value(tilegpu::LoadSharedOp::create(b, loc, type, buffer));
+    if (format.scale != ScaleType::UE8M0)
+      return dequant.emitOpError("scales of format `")
+             << format.name << "` are not built yet";
+    Value bytes =
+        tilegpu::LoadSharedOp::create(b, loc, type.clone(b.getI8Type()),
+                                      view(b, loc, buffer, format.scaleOffset,
+                                           format.groups(), b.getI8Type()));
+    // 2^(e - 127). The bytes 0 (a subnormal) and 255 (NaN) both have the top
+    // mantissa bit set on top of e in the exponent.
+    auto bitsType = type.clone(b.getI32Type());
+    auto all = [&](int64_t value) -> Value {
+      return tile::FullOp::create(b, loc, bitsType, constant(b, loc, value));
+    };
+    Value e = arith::ExtUIOp::create(b, loc, bitsType, bytes);
+    Value exponent = arith::ShLIOp::create(b, loc, e, all(23));
+    Value special = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::uge,
+        arith::SubIOp::create(b, loc, e, all(1)), all(254));
+    Value mantissa =
+        arith::SelectOp::create(b, loc, special, all(0x00400000), all(0));
+    Value bits = arith::OrIOp::create(b, loc, exponent, mantissa);
+    return Value(arith::BitcastOp::create(b, loc, type, bits));
   }
 
   /// Collects what the ids are computed from inside the loop.

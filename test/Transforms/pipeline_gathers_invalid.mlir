@@ -106,6 +106,17 @@ tile.kernel @four_bits warps(1) (%kv : !tile.pool<"dsv4_1_fp4">, %idx : !tile.vi
 
 // -----
 
+tile.kernel @scale_of_four_bits warps(1) (%kv : !tile.pool<"dsv4_1_fp4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4_1_fp4">, tensor<16xi32> -> !tile.rows<"dsv4_1_fp4", [16]>, tensor<16xi1>
+  // expected-error@+1 {{scales of format `dsv4_1_fp4` are not built yet}}
+  %k = tile.dequant %rows scale : !tile.rows<"dsv4_1_fp4", [16]> -> tensor<16x32xf32>
+  tile.return
+}
+
+// -----
+
 tile.kernel @rope_type warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
   %c0 = arith.constant 0 : index
   %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>

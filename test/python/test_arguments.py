@@ -112,10 +112,10 @@ def test_unsupported(changes, text):
         call(**changes)
 
 
-@pytest.mark.parametrize("kv_format", ["dsv3_2", "glm", "glm53_nope", "dsv4_1", "dots3_swa", "dsv4_nvfp4"])
+@pytest.mark.parametrize("kv_format", ["dots3_swa", "dsv4_nvfp4"])
 def test_formats_that_are_not_built(kv_format):
     case = make_case(1, tokens=2, heads=3, width=9, page_size=4, kv_format=kv_format)
-    with pytest.raises(mlatile.UnsupportedError, match=f"format `{kv_format}` is not built yet"):
+    with pytest.raises(mlatile.UnsupportedError, match=rf"format `{kv_format}` is not built yet \(.*`dsv4_1` are\)"):
         mlatile.sparse_mla(**case.arguments())
     support = mlatile.supported(**PROBLEM | dict(kv_format=kv_format))
     assert not support.ok and f"format `{kv_format}` is not built yet" in support.reason

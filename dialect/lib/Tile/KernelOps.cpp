@@ -297,7 +297,7 @@ public:
   LogicalResult check(DequantOp op) {
     RowsType rows = op.getRows().getType();
     auto name = dyn_cast_if_present<StringAttr>(dimsOf(op.getType())[1]);
-    StringRef field = stringifyRowField(op.getField());
+    StringRef field = op.getSizeField();
     if (rows.getBound())
       return success();
     ParameterAttr param = name ? kernel.lookupParam(name) : ParameterAttr();

@@ -25,6 +25,34 @@ LogicalResult IotaOp::verify() {
   return success();
 }
 
+/// dot_c4, dot_scaled_c4.
+static LogicalResult verifyDotDims(Operation *op, ArrayRef<Attribute> a,
+                                   ArrayRef<Attribute> b,
+                                   ArrayRef<Attribute> c) {
+  if (!sameDim(a[1], b[0]))
+    return op->emitOpError() << "expected K of b to be K of a, "
+                             << dimName(a[1]) << ", got " << dimName(b[0]);
+  if (!sameDim(a[0], c[0]))
+    return op->emitOpError() << "expected M of c to be M of a, "
+                             << dimName(a[0]) << ", got " << dimName(c[0]);
+  if (!sameDim(b[1], c[1]))
+    return op->emitOpError() << "expected N of c to be N of b, "
+                             << dimName(b[1]) << ", got " << dimName(c[1]);
+  return success();
+}
+
+/// dot_c5, dot_scaled_c7.
+static LogicalResult verifyWarps(Operation *op,
+                                 std::optional<ArrayRef<int64_t>> warps) {
+  if (warps && (warps->size() != 2 || !llvm::all_of(*warps, [](int64_t n) {
+                  return n > 0 && llvm::isPowerOf2_64(n);
+                })))
+    return op->emitOpError()
+           << "expected warps to be two positive powers of two, got [" << *warps
+           << "]";
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   RankedTensorType a = getA().getType(), b = getB().getType(),
                    c = getC().getType();
@@ -42,24 +70,56 @@ LogicalResult DotOp::verify() {
     return emitOpError() << "expected c of element type f32, got "
                          << c.getElementType();
   SmallVector<Attribute> da = dimsOf(a), db = dimsOf(b), dc = dimsOf(c);
-  // dot_c4
-  if (!sameDim(da[1], db[0]))
-    return emitOpError() << "expected K of b to be K of a, " << dimName(da[1])
-                         << ", got " << dimName(db[0]);
-  if (!sameDim(da[0], dc[0]))
-    return emitOpError() << "expected M of c to be M of a, " << dimName(da[0])
-                         << ", got " << dimName(dc[0]);
-  if (!sameDim(db[1], dc[1]))
-    return emitOpError() << "expected N of c to be N of b, " << dimName(db[1])
-                         << ", got " << dimName(dc[1]);
-  if (auto warps = getWarps()) // dot_c5
-    if (warps->size() != 2 || !llvm::all_of(*warps, [](int64_t n) {
-          return n > 0 && llvm::isPowerOf2_64(n);
-        }))
-      return emitOpError()
-             << "expected warps to be two positive powers of two, got ["
-             << *warps << "]";
-  return success();
+  if (failed(verifyDotDims(*this, da, db, dc))) // dot_c4
+    return failure();
+  return verifyWarps(*this, getWarps()); // dot_c5
+}
+
+bool DotScaledOp::blocksAlongK() {
+  return sameDim(dimsOf(getScale().getType())[1], dimsOf(getB().getType())[1]);
+}
+
+LogicalResult DotScaledOp::verify() {
+  RankedTensorType a = getA().getType(), b = getB().getType(),
+                   scale = getScale().getType(), c = getC().getType();
+  if (a.getRank() != 2 || b.getRank() != 2 || scale.getRank() != 2 ||
+      c.getRank() != 2) // dot_scaled_c1
+    return emitOpError() << "expected operands of rank 2, got " << a << ", "
+                         << b << ", " << scale << " and " << c;
+  Type element = b.getElementType();
+  if (!element.isBF16() && !element.isF16()) // dot_scaled_c2
+    return emitOpError() << "expected b of element type bf16 or f16, got "
+                         << element;
+  if (!scale.getElementType().isF32() ||
+      !c.getElementType().isF32()) // dot_scaled_c3
+    return emitOpError() << "expected scale and c of element type f32, got "
+                         << scale.getElementType() << " and "
+                         << c.getElementType();
+  SmallVector<Attribute> da = dimsOf(a), db = dimsOf(b), ds = dimsOf(scale);
+  if (failed(verifyDotDims(*this, da, db, dimsOf(c)))) // dot_scaled_c4
+    return failure();
+  // dot_scaled_c5
+  bool sameK = sameDim(ds[0], db[0]), sameN = sameDim(ds[1], db[1]);
+  if (sameK == sameN)
+    return emitOpError() << "expected one dimension of scale to be that of b, "
+                         << dimNames(db) << ", and the other to count blocks, "
+                         << "got " << dimNames(ds);
+  Type expected = sameN ? element : Float32Type::get(getContext());
+  if (a.getElementType() != expected)
+    return emitOpError() << "expected a of element type " << expected
+                         << " for blocks along " << (sameN ? "K" : "N")
+                         << ", got " << a.getElementType();
+  // dot_scaled_c6
+  int dim = sameN ? 0 : 1;
+  auto blocks = dyn_cast_if_present<IntegerAttr>(ds[dim]);
+  auto size = dyn_cast_if_present<IntegerAttr>(db[dim]);
+  if (blocks && size &&
+      (blocks.getInt() < 1 || blocks.getInt() >= size.getInt() ||
+       size.getInt() % blocks.getInt() != 0))
+    return emitOpError() << "expected a number of blocks that divides "
+                         << size.getInt() << " and is less, got "
+                         << blocks.getInt();
+  return verifyWarps(*this, getWarps()); // dot_scaled_c7
 }
 
 /// `dims` without the entry at `axis`.

@@ -66,6 +66,46 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
+StringRef DequantOp::getSizeField() {
+  switch (getField()) {
+  case RowField::Nope:
+  case RowField::Payload:
+    return "nope";
+  case RowField::Rope:
+    return "rope";
+  case RowField::Scale:
+    return "groups";
+  }
+  return {};
+}
+
+/// dequant_c5: the element types that a field may be read as.
+static bool isElementOf(RowField field, Type element) {
+  switch (field) {
+  case RowField::Nope:
+  case RowField::Payload:
+    return element.isBF16() || element.isF16() || element.isF32();
+  case RowField::Rope:
+    return element.isBF16() || element.isF32();
+  case RowField::Scale:
+    return element.isF32();
+  }
+  return false;
+}
+
+static StringRef elementsOf(RowField field) {
+  switch (field) {
+  case RowField::Nope:
+  case RowField::Payload:
+    return "bf16, f16 or f32";
+  case RowField::Rope:
+    return "bf16 or f32";
+  case RowField::Scale:
+    return "f32";
+  }
+  return {};
+}
+
 LogicalResult DequantOp::verify() {
   RankedTensorType result = getResult().getType();
   RowsType rows = getRows().getType();
@@ -78,7 +118,7 @@ LogicalResult DequantOp::verify() {
            << dimName(rows.getDim()) << ", got " << dimName(dims[0]);
   StringRef field = stringifyRowField(getField());
   if (const CacheFormat *format = rows.getCacheFormat()) {
-    int size = getField() == RowField::Nope ? format->nope : format->rope;
+    int64_t size = formatField(*format, getSizeField())->value;
     if (size == 0) // dequant_c4
       return emitOpError() << "format \"" << rows.getFormat().getValue()
                            << "\" has no " << field << " part";
@@ -91,11 +131,8 @@ LogicalResult DequantOp::verify() {
   }
   // dequant_c3 of a format that is still a parameter: see KernelOp.
   Type element = result.getElementType();
-  bool isNope = getField() == RowField::Nope;
-  if (!element.isBF16() && !element.isF32() &&
-      !(isNope && element.isF16())) // dequant_c5
-    return emitOpError() << "expected element type "
-                         << (isNope ? "bf16, f16 or f32" : "bf16 or f32")
+  if (!isElementOf(getField(), element)) // dequant_c5
+    return emitOpError() << "expected element type " << elementsOf(getField())
                          << " for " << field << ", got " << element;
   return success();
 }

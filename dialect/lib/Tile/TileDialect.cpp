@@ -173,7 +173,7 @@ static void printReduceKind(OpAsmPrinter &printer, Operation *,
 static ParseResult parseRowField(OpAsmParser &parser, RowFieldAttr &field) {
   return parseEnumKeyword(
       parser, field, [](StringRef word) { return symbolizeRowField(word); },
-      "nope or rope");
+      "nope, rope, payload or scale");
 }
 static void printRowField(OpAsmPrinter &printer, Operation *,
                           RowFieldAttr field) {

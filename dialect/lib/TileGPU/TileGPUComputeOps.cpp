@@ -168,9 +168,49 @@ LogicalResult DequantOp::verify() {
 }
 
 SmallVector<SharedAccess> DequantOp::getSharedAccesses() {
-  return {{&getPayloadMutable(), false},
-          {&getScalesMutable(), false},
-          {&getResultMutable(), true}};
+  SmallVector<SharedAccess> accesses{{&getPayloadMutable(), false},
+                                     {&getResultMutable(), true}};
+  if (!getUnscaled())
+    accesses.push_back({&getScalesMutable(), false});
+  return accesses;
+}
+
+//===--- extract_slice, insert_slice --------------------------------------===//
+
+static LogicalResult verifyWindow(Operation *op, RankedTensorType whole,
+                                  RankedTensorType window,
+                                  ArrayRef<int64_t> offsets) {
+  bool inside =
+      whole.getRank() == window.getRank() &&
+      offsets.size() == static_cast<size_t>(whole.getRank()) &&
+      llvm::all_of(
+          llvm::zip_equal(offsets, window.getShape(), whole.getShape()),
+          [](auto dim) {
+            auto [offset, size, limit] = dim;
+            return offset >= 0 && size <= limit && offset <= limit - size;
+          });
+  if (!inside) // extract_slice_c1, insert_slice_c1
+    return op->emitOpError("expected a window inside ")
+           << whole << ", got " << window << " at [" << offsets << "]";
+  if (whole.getElementType() != window.getElementType()) // _c2
+    return op->emitOpError("expected a window of element type ")
+           << whole.getElementType() << ", got " << window.getElementType();
+  if (!windowRegisters(LayoutAttr::of(whole).getDistributed(),
+                       LayoutAttr::of(window).getDistributed(),
+                       offsets)) // _c3
+    return op->emitOpError("expected a window whose threads hold it in the "
+                           "same registers of ")
+           << whole << ", got " << window << " at [" << offsets << "]";
+  return success();
+}
+
+LogicalResult ExtractSliceOp::verify() {
+  return verifyWindow(*this, getSource().getType(), getType(), getOffsets());
+}
+
+LogicalResult InsertSliceOp::verify() {
+  return verifyWindow(*this, getDest().getType(), getSource().getType(),
+                      getOffsets());
 }
 
 //===--- reduce_warp, convert_layout --------------------------------------===//

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <bit>
 
@@ -48,6 +49,29 @@ reduceWarpLayout(const DistributedLayout &layout, int axis) {
     column <<= along;
   }
   return DistributedLayout::create(reg, lane, warp, insert(slice->reps(), 1));
+}
+
+std::optional<std::vector<int>>
+windowRegisters(const DistributedLayout &whole, const DistributedLayout &window,
+                llvm::ArrayRef<int64_t> offsets) {
+  if (whole.rank() != window.rank() ||
+      offsets.size() != static_cast<size_t>(whole.rank()) ||
+      whole.laneBases() != window.laneBases() ||
+      whole.warpBases() != window.warpBases() || !whole.registersAdd() ||
+      !window.registersAdd())
+    return std::nullopt;
+  std::vector<int> registers;
+  for (int reg = 0; reg < window.numRegs(); ++reg) {
+    DistributedLayout::Coords coord = window.regCoord(reg);
+    for (auto [d, offset] : llvm::enumerate(offsets))
+      coord[d] += offset;
+    // The first thread's: its part of a coordinate is zero.
+    std::optional<int> same = whole.registerOf(coord, 0, 0);
+    if (!same)
+      return std::nullopt;
+    registers.push_back(*same);
+  }
+  return registers;
 }
 
 std::optional<DistributedLayout>

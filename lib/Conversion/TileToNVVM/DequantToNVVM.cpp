@@ -131,8 +131,11 @@ private:
     return offsetBytes(rewriter, loc, scales, offset);
   }
 
-  /// The scale of the thread's piece in turn `turn`, f32.
+  /// What the payload of the thread's piece in turn `turn` is multiplied by,
+  /// f32; null for nothing.
   Value loadScale(int64_t rowBytes, int64_t turn) {
+    if (op.getUnscaled())
+      return e2m1() ? e2m1Factor() : Value();
     int64_t groups = turn * dealing.sets * stepElements() / format.group;
     Value address =
         offsetBytes(rewriter, loc, scales, rowBytes + groups * scaleBytes());
@@ -148,9 +151,12 @@ private:
     Value scale = widen(e4m3(word), 0);
     if (!e2m1())
       return scale;
-    Value factor = LLVM::ConstantOp::create(
-        rewriter, loc, rewriter.getF32FloatAttr(kE2M1Factor));
-    return LLVM::FMulOp::create(rewriter, loc, scale, factor);
+    return LLVM::FMulOp::create(rewriter, loc, scale, e2m1Factor());
+  }
+
+  Value e2m1Factor() {
+    return LLVM::ConstantOp::create(rewriter, loc,
+                                    rewriter.getF32FloatAttr(kE2M1Factor));
   }
 
   /// Two e4m3 bytes (i16) as a pair of f16.
@@ -264,8 +270,9 @@ private:
   void storePiece(const Piece &piece) {
     Type element = op.getResult().getType().getElementType();
     SmallVector<Value, kPiece> values = numbers(piece.words);
-    for (Value &value : values)
-      value = LLVM::FMulOp::create(rewriter, loc, value, piece.scale);
+    if (piece.scale)
+      for (Value &value : values)
+        value = LLVM::FMulOp::create(rewriter, loc, value, piece.scale);
     Value stored = LLVM::PoisonOp::create(
         rewriter, loc, VectorType::get(4, rewriter.getI32Type()));
     for (int i = 0; i < 4; ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operations that compute nothing but choose registers: tile.full, tile.iota,
-// tile.broadcast, tile.transpose, tilegpu.convert_layout.
+// tile.broadcast, tile.transpose, tilegpu.convert_layout, extract_slice,
+// insert_slice.
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
@@ -147,12 +148,54 @@ struct ConvertLayoutPattern : LayoutPattern<tilegpu::ConvertLayoutOp> {
   }
 };
 
+struct ExtractSlicePattern : LayoutPattern<tilegpu::ExtractSliceOp> {
+  using LayoutPattern::LayoutPattern;
+  LogicalResult
+  matchAndRewrite(tilegpu::ExtractSliceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto whole = TileTypeConverter::layoutOf(op.getSource().getType());
+    auto window = TileTypeConverter::layoutOf(op.getResult().getType());
+    if (!whole || !window)
+      return noLayout(op);
+    auto map = tilegpu::windowRegisters(*whole, *window, op.getOffsets());
+    if (!map)
+      return op.emitOpError("expected registers that hold the window");
+    return moveRegisters(op, adaptor.getSource(), *map, rewriter);
+  }
+};
+
+struct InsertSlicePattern : LayoutPattern<tilegpu::InsertSliceOp> {
+  using LayoutPattern::LayoutPattern;
+  LogicalResult
+  matchAndRewrite(tilegpu::InsertSliceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = op.getResult().getType();
+    auto whole = TileTypeConverter::layoutOf(type);
+    auto window = TileTypeConverter::layoutOf(op.getSource().getType());
+    if (!whole || !window)
+      return noLayout(op);
+    auto map = tilegpu::windowRegisters(*whole, *window, op.getOffsets());
+    if (!map)
+      return op.emitOpError("expected registers that hold the window");
+    SmallVector<Value> regs =
+        TileTypeConverter::unpack(rewriter, loc, adaptor.getDest());
+    SmallVector<Value> source =
+        TileTypeConverter::unpack(rewriter, loc, adaptor.getSource());
+    for (auto [reg, value] : llvm::zip_equal(*map, source))
+      regs[reg] = value;
+    rewriter.replaceOp(op, types().pack(rewriter, loc, type, regs));
+    return success();
+  }
+};
+
 } // namespace
 
 void populateLayoutPatterns(TileTypeConverter &types, const Target &,
                             RewritePatternSet &patterns) {
   patterns.add<FullPattern, IotaPattern, BroadcastPattern, TransposePattern,
-               ConvertLayoutPattern>(types);
+               ConvertLayoutPattern, ExtractSlicePattern, InsertSlicePattern>(
+      types);
 }
 
 } // namespace mlatile

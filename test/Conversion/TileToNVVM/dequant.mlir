@@ -105,3 +105,35 @@ tile.kernel @e2m1 warps(4) () {
   tilegpu.dequant "dsv4_nvfp4" %p, %s -> %r : !tilegpu.buffer<16x224xi8, stride = 240>, !tilegpu.buffer<16x32xi8> -> !tilegpu.buffer<16x448xbf16, stride = 912>
   tile.return
 }
+
+// The payload alone: no scale is read, nothing is multiplied.
+// CHECK-LABEL: llvm.func @unscaled
+// CHECK-NOT: -> f32
+// CHECK-NOT: llvm.fmul
+// CHECK: nvvm.convert.f8x2.to.f16x2
+// CHECK-NOT: llvm.fmul
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ff2bf16x2.rn"
+// CHECK-NOT: llvm.fmul
+// CHECK: llvm.return
+tile.kernel @unscaled warps(4) () {
+  %rows = tilegpu.alloc "rows" {offset = 0 : i64} : !tilegpu.buffer<64x528xi8>
+  %p = tilegpu.view %rows + 0 : !tilegpu.buffer<64x528xi8> -> !tilegpu.buffer<64x512xi8, stride = 528>
+  %s = tilegpu.view %rows + 512 : !tilegpu.buffer<64x528xi8> -> !tilegpu.buffer<64x4xf32, stride = 528>
+  %r = tilegpu.alloc "r" {offset = 33792 : i64} : !tilegpu.buffer<64x512xbf16, stride = 1040>
+  tilegpu.dequant "glm53_nope" %p, %s -> %r {unscaled} : !tilegpu.buffer<64x512xi8, stride = 528>, !tilegpu.buffer<64x4xf32, stride = 528> -> !tilegpu.buffer<64x512xbf16, stride = 1040>
+  tile.return
+}
+
+// But for the factor that an e2m1 pair was made small by.
+// CHECK-LABEL: llvm.func @unscaled_e2m1
+// CHECK: %[[FACTOR:.*]] = llvm.mlir.constant(1.638400e+04 : f32)
+// CHECK-NOT: -> i8
+// CHECK: llvm.fmul %{{.*}}, %[[FACTOR]]
+// CHECK: llvm.return
+tile.kernel @unscaled_e2m1 warps(4) () {
+  %p = tilegpu.alloc "p" {offset = 0 : i64} : !tilegpu.buffer<16x224xi8, stride = 240>
+  %s = tilegpu.alloc "s" {offset = 3840 : i64} : !tilegpu.buffer<16x32xi8>
+  %r = tilegpu.alloc "r" {offset = 4352 : i64} : !tilegpu.buffer<16x448xbf16, stride = 912>
+  tilegpu.dequant "dsv4_nvfp4" %p, %s -> %r {unscaled} : !tilegpu.buffer<16x224xi8, stride = 240>, !tilegpu.buffer<16x32xi8> -> !tilegpu.buffer<16x448xbf16, stride = 912>
+  tile.return
+}

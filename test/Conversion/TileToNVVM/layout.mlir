@@ -62,3 +62,28 @@ tile.kernel @moves warps(2) (%src: !tile.view<[T, N], f32>, %dst: !tile.view<[N,
   tile.store %s, %dst[%zero, %zero] : tensor<32x16xf32, #accT>, !tile.view<[N, T], f32>
   tile.return
 }
+
+// The second half of the columns goes to the first: registers 4 to 7 of eight
+// (a repetition is four), added to the first ones.
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+// CHECK-LABEL: llvm.func @slices(
+tile.kernel @slices warps(2) (%src: !tile.view<[T, N], f32>, %dst: !tile.view<[T, N], f32>) {
+  %zero = arith.constant 0 : index
+  %x = tile.load %src[%zero, %zero] : !tile.view<[T, N], f32> -> tensor<16x32xf32, #acc>
+  // CHECK: ^bb{{[0-9]+}}(%[[X0:[0-9]+]]: f32, %[[X1:[0-9]+]]: f32, %[[X2:[0-9]+]]: f32, %[[X3:[0-9]+]]: f32, %[[X4:[0-9]+]]: f32, %[[X5:[0-9]+]]: f32, %[[X6:[0-9]+]]: f32, %[[X7:[0-9]+]]: f32):
+  %h = tilegpu.extract_slice %x[0, 16] : tensor<16x32xf32, #acc> -> tensor<16x16xf32, #half>
+  // CHECK: %[[N0:.*]] = llvm.fneg %[[X4]]
+  // CHECK-NEXT: %[[N1:.*]] = llvm.fneg %[[X5]]
+  // CHECK-NEXT: %[[N2:.*]] = llvm.fneg %[[X6]]
+  // CHECK-NEXT: %[[N3:.*]] = llvm.fneg %[[X7]]
+  %n = arith.negf %h : tensor<16x16xf32, #half>
+  %y = tilegpu.insert_slice %n into %x[0, 0] : tensor<16x16xf32, #half> into tensor<16x32xf32, #acc>
+  // CHECK: llvm.fadd %[[N0]], %[[X0]]
+  // CHECK-NEXT: llvm.fadd %[[N1]], %[[X1]]
+  // CHECK-NEXT: llvm.fadd %[[N2]], %[[X2]]
+  // CHECK-NEXT: llvm.fadd %[[N3]], %[[X3]]
+  // CHECK-NEXT: llvm.fadd %[[X4]], %[[X4]]
+  %z = arith.addf %y, %x : tensor<16x32xf32, #acc>
+  tile.store %z, %dst[%zero, %zero] : tensor<16x32xf32, #acc>, !tile.view<[T, N], f32>
+  tile.return
+}

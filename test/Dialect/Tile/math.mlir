@@ -31,6 +31,27 @@ func.func @ops(%q: !q, %k: !k, %c: f32) -> f32 {
   return %t : f32
 }
 
+// Blocks along K, then along N.
+// CHECK-LABEL: func.func @dot_scaled
+func.func @dot_scaled(%q: !q, %k: !k, %kt: !kt, %sc: tensor<?x?xf32, #tile.dims<BN, G>>, %st: tensor<?x?xf32, #tile.dims<G, BN>>,
+                      %z: !s, %o: tensor<?x512xf32, #tile.dims<BH, 512>>) {
+  // CHECK: %[[S:.*]] = tile.dot_scaled %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {warps = array<i64: 1, 4>} : !bf16_BH_512, !bf16_512_BN, !f32_G_BN, !f32_BH_BN
+  %s = tile.dot_scaled %q, %kt, %st, %z {warps = array<i64: 1, 4>} : !q, !kt, tensor<?x?xf32, #tile.dims<G, BN>>, !s
+  // CHECK: tile.dot_scaled %[[S]], %{{.*}}, %{{.*}}, %{{.*}} : !f32_BH_BN, !bf16_BN_512, !f32_BN_G, !f32_BH_512
+  %p = tile.dot_scaled %s, %k, %sc, %o : !s, !k, tensor<?x?xf32, #tile.dims<BN, G>>, tensor<?x512xf32, #tile.dims<BH, 512>>
+  return
+}
+
+// CHECK-LABEL: func.func @dot_scaled_sizes
+func.func @dot_scaled_sizes(%a: tensor<16x64xf16, "a">, %b: tensor<64x32xf16, "b">, %s: tensor<4x32xf32, "s">, %c: tensor<16x32xf32, "c">,
+                            %a32: tensor<16x64xf32, "d">, %t: tensor<64x2xf32>) {
+  // CHECK: tile.dot_scaled {{.*}} : tensor<16x64xf16, "a">, tensor<64x32xf16, "b">, tensor<4x32xf32, "s">, tensor<16x32xf32, "c">
+  %d = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf16, "a">, tensor<64x32xf16, "b">, tensor<4x32xf32, "s">, tensor<16x32xf32, "c">
+  // CHECK: tile.dot_scaled {{.*}} : tensor<16x64xf32, "d">, tensor<64x32xf16, "b">, tensor<64x2xf32>, tensor<16x32xf32, "c">
+  %e = tile.dot_scaled %a32, %b, %t, %c : tensor<16x64xf32, "d">, tensor<64x32xf16, "b">, tensor<64x2xf32>, tensor<16x32xf32, "c">
+  return
+}
+
 // CHECK-LABEL: func.func @kinds
 func.func @kinds(%f: tensor<4x8xf32>, %i: tensor<4x8xi32>) {
   // CHECK: tile.reduce minimumf %{{.*}} along 0 : tensor<4x8xf32> -> tensor<8xf32>

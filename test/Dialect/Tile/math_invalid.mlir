@@ -106,6 +106,126 @@ func.func @f(%a: tensor<16x16xbf16>, %b: tensor<16x8xbf16>, %c: tensor<16x8xf32>
 }
 
 // -----
+// dot_scaled_c1
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected operands of rank 2, got 'tensor<16x64xbf16>', 'tensor<64x32xbf16>', 'tensor<32xf32>' and 'tensor<16x32xf32>'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c2
+func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected b of element type bf16 or f16, got 'f8E4M3FN'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<4x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c3
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xbf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected scale and c of element type f32, got 'bf16' and 'f32'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xbf16>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c3
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x32xbf16>) {
+  // expected-error@+1 {{expected scale and c of element type f32, got 'f32' and 'bf16'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x32xbf16>
+  return
+}
+
+// -----
+// dot_scaled_c4
+func.func @f(%a: tensor<16x32xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected K of b to be K of a, 32, got 64}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x32xbf16>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c4
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<32x32xf32>) {
+  // expected-error@+1 {{expected M of c to be M of a, 16, got 32}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<32x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c4
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x64xf32>) {
+  // expected-error@+1 {{expected N of c to be N of b, 32, got 64}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x64xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: the transpose was forgotten
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<32x4xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected one dimension of scale to be that of b, [64, 32], and the other to count blocks, got [32, 4]}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<32x4xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: no blocks
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<64x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected one dimension of scale to be that of b, [64, 32], and the other to count blocks, got [64, 32]}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<64x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<64x2xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected a of element type 'f32' for blocks along N, got 'bf16'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<64x2xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5
+func.func @f(%a: tensor<16x64xf32>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected a of element type 'bf16' for blocks along K, got 'f32'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf32>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c6
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<3x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected a number of blocks that divides 64 and is less, got 3}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<3x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c6
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<128x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected a number of blocks that divides 64 and is less, got 128}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<128x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c6
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<0x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected a number of blocks that divides 64 and is less, got 0}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<0x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c7
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected warps to be two positive powers of two, got [3, 1]}}
+  %0 = tile.dot_scaled %a, %b, %s, %c {warps = array<i64: 3, 1>} : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
 // reduce_c1
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{expected an axis of the operand, 0 to 1, got 2}}

@@ -37,6 +37,12 @@ func.func @gather(%kv: !tile.pool<FMT>, %bound: !tile.pool<"dsv4">, %ids: tensor
   %l = tile.dequant %s nope : !tile.rows<"dsv4", [64]> -> tensor<64x448xf16>
   // CHECK: tile.dequant %[[S]] rope : !tile.rows<"dsv4", [64]> -> tensor<64x64xbf16>
   %m = tile.dequant %s rope : !tile.rows<"dsv4", [64]> -> tensor<64x64xbf16>
+  // CHECK: tile.dequant %[[S]] payload : !tile.rows<"dsv4", [64]> -> tensor<64x448xbf16>
+  %n = tile.dequant %s payload : !tile.rows<"dsv4", [64]> -> tensor<64x448xbf16>
+  // CHECK: tile.dequant %[[S]] scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf32>
+  %o = tile.dequant %s scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf32>
+  // CHECK: tile.dequant %[[R]] scale : !tile.rows<FMT, [BN]> -> !f32_BN_GROUPS
+  %p = tile.dequant %r scale : !tile.rows<FMT, [BN]> -> tensor<?x?xf32, #tile.dims<BN, GROUPS>>
   return
 }
 

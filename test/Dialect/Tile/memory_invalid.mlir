@@ -168,6 +168,25 @@ tile.kernel @k params(FMT : format, N : index = 448) warps(1) (%p: !tile.pool<FM
 }
 
 // -----
+// dequant_c3: the scales of a bound format, and of a parameter
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected the second dimension to be the scale size of "dsv4", 7, got 8}}
+  %0 = tile.dequant %r scale : !tile.rows<"dsv4", [8]> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+tile.kernel @k params(FMT : format, N : index = FMT.nope, G : index = FMT.groups) warps(1) (%p: !tile.pool<FMT>) {
+  %ids = tile.iota : tensor<8xi32>
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<8xi32> -> !tile.rows<FMT, [8]>, tensor<8xi1>
+  %0 = tile.dequant %r scale : !tile.rows<FMT, [8]> -> tensor<8x?xf32, #tile.dims<8, G>>
+  %1 = tile.dequant %r payload : !tile.rows<FMT, [8]> -> tensor<8x?xbf16, #tile.dims<8, N>>
+  // expected-error@+1 {{expected the second dimension to be a parameter derived as FMT.groups, got N}}
+  %2 = tile.dequant %r scale : !tile.rows<FMT, [8]> -> tensor<8x?xf32, #tile.dims<8, N>>
+  tile.return
+}
+
+// -----
 // dequant_c4
 func.func @f(%r: !tile.rows<"dsv4_1", [8]>) {
   // expected-error@+1 {{format "dsv4_1" has no rope part}}
@@ -192,8 +211,16 @@ func.func @f(%r: !tile.rows<"dsv4", [8]>) {
 }
 
 // -----
+// dequant_c5: scales are f32
 func.func @f(%r: !tile.rows<"dsv4", [8]>) {
-  // expected-error@+1 {{expected nope or rope, got 'scales'}}
+  // expected-error@+1 {{expected element type f32 for scale, got 'bf16'}}
+  %0 = tile.dequant %r scale : !tile.rows<"dsv4", [8]> -> tensor<8x7xbf16>
+  return
+}
+
+// -----
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected nope, rope, payload or scale, got 'scales'}}
   %0 = tile.dequant %r scales : !tile.rows<"dsv4", [8]> -> tensor<8x64xf16>
   return
 }

@@ -209,3 +209,125 @@ func.func @convert_layout_c1_warps(%x: tensor<16x8xf32, #acc>) {
   %y = tilegpu.convert_layout %x : tensor<16x8xf32, #acc> -> tensor<16x8xf32, #two>
   return
 }
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @extract_slice_c1(%c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected a window inside}}
+  %h = tilegpu.extract_slice %c[0, 24] : tensor<16x32xf32, #acc> -> tensor<16x16xf32, #half>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @extract_slice_c1_negative(%c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected a window inside}}
+  %h = tilegpu.extract_slice %c[-16, 0] : tensor<16x32xf32, #acc> -> tensor<16x16xf32, #half>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @extract_slice_c1_rank(%c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected a window inside}}
+  %h = tilegpu.extract_slice %c[0] : tensor<16x32xf32, #acc> -> tensor<16x16xf32, #half>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @extract_slice_c2(%c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected a window of element type 'f32', got 'bf16'}}
+  %h = tilegpu.extract_slice %c[0, 16] : tensor<16x32xf32, #acc> -> tensor<16x16xbf16, #half>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#other = #tilegpu.layout<reg = [[0, 8], [8, 0]], lane = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warp = [[0, 4]], reps = [1, 1]>
+func.func @extract_slice_c3(%c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected a window whose threads hold it in the same registers of}}
+  %h = tilegpu.extract_slice %c[0, 16] : tensor<16x32xf32, #acc> -> tensor<16x16xf32, #other>
+  return
+}
+
+// -----
+
+// Eight columns on it is another warp that holds them.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @extract_slice_c3_offset(%c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected a window whose threads hold it in the same registers of}}
+  %h = tilegpu.extract_slice %c[0, 8] : tensor<16x32xf32, #acc> -> tensor<16x16xf32, #half>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @insert_slice_c1(%c: tensor<16x32xf32, #acc>, %h: tensor<16x16xf32, #half>) {
+  // expected-error@+1 {{expected a window inside}}
+  %d = tilegpu.insert_slice %h into %c[0, 24] : tensor<16x16xf32, #half> into tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @insert_slice_c1_negative(%c: tensor<16x32xf32, #acc>, %h: tensor<16x16xf32, #half>) {
+  // expected-error@+1 {{expected a window inside}}
+  %d = tilegpu.insert_slice %h into %c[-16, 0] : tensor<16x16xf32, #half> into tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @insert_slice_c1_rank(%c: tensor<16x32xf32, #acc>, %h: tensor<16x16xf32, #half>) {
+  // expected-error@+1 {{expected a window inside}}
+  %d = tilegpu.insert_slice %h into %c[0] : tensor<16x16xf32, #half> into tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @insert_slice_c2(%c: tensor<16x32xf32, #acc>, %h: tensor<16x16xbf16, #half>) {
+  // expected-error@+1 {{expected a window of element type 'f32', got 'bf16'}}
+  %d = tilegpu.insert_slice %h into %c[0, 16] : tensor<16x16xbf16, #half> into tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#other = #tilegpu.layout<reg = [[0, 8], [8, 0]], lane = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warp = [[0, 4]], reps = [1, 1]>
+func.func @insert_slice_c3(%c: tensor<16x32xf32, #acc>, %h: tensor<16x16xf32, #other>) {
+  // expected-error@+1 {{expected a window whose threads hold it in the same registers of}}
+  %d = tilegpu.insert_slice %h into %c[0, 16] : tensor<16x16xf32, #other> into tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+// Eight columns on it is another warp that holds them.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 2]>
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
+func.func @insert_slice_c3_offset(%c: tensor<16x32xf32, #acc>, %h: tensor<16x16xf32, #half>) {
+  // expected-error@+1 {{expected a window whose threads hold it in the same registers of}}
+  %d = tilegpu.insert_slice %h into %c[0, 8] : tensor<16x16xf32, #half> into tensor<16x32xf32, #acc>
+  return
+}

@@ -66,6 +66,9 @@ func.func @async(%pool: !tile.pool<"dsv4">, %ids: tensor<64xi32, #ids>, %i: i32,
   // CHECK: tilegpu.dequant "dsv4" %{{.*}}, %{{.*}} -> %{{.*}} : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8> -> !tilegpu.buffer<64x448xbf16, stride = 912>
   tilegpu.dequant "dsv4" %nope, %scales -> %keys
     : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8> -> !tilegpu.buffer<64x448xbf16, stride = 912>
+  // CHECK: tilegpu.dequant "dsv4" %{{.*}}, %{{.*}} -> %{{.*}} {unscaled} :
+  tilegpu.dequant "dsv4" %nope, %scales -> %keys {unscaled}
+    : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8> -> !tilegpu.buffer<64x448xbf16, stride = 912>
   return
 }
 
@@ -100,6 +103,23 @@ func.func @compute(%p: tensor<16x64xbf16, #opA>, %q: !tilegpu.buffer<16x64xbf16,
   // CHECK: tilegpu.convert_layout %{{.*}} : tensor<16x64xbf16, #[[$ACC]]> -> tensor<16x64xbf16, #{{.*}}>
   %a = tilegpu.convert_layout %h : tensor<16x64xbf16, #acc> -> tensor<16x64xbf16, #opA>
   return %o, %m, %l : tensor<16x64xf32, #acc>, tensor<16x4xf32, #part>, tensor<16xf32, #one>
+}
+
+// A block of columns, and the column of a block of scales.
+#half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                        warp = [[0, 8], [0, 16]], reps = [1, 1]>
+#scales = #tilegpu.layout<reg = [[0, 1], [0, 2], [8, 0]], lane = [[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
+                          warp = [[0, 0], [0, 0]], reps = [1, 1]>
+// CHECK-LABEL: func.func @slices
+func.func @slices(%c: tensor<16x64xf32, #acc>, %s: tensor<16x4xf32, #scales>)
+    -> (tensor<16x64xf32, #acc>, tensor<16x1xf32, #cols>) {
+  // CHECK: %[[H:.*]] = tilegpu.extract_slice %[[C:.*]][0, 32] : tensor<16x64xf32, #[[$ACC]]> -> tensor<16x32xf32, #{{.*}}>
+  %h = tilegpu.extract_slice %c[0, 32] : tensor<16x64xf32, #acc> -> tensor<16x32xf32, #half>
+  // CHECK: tilegpu.insert_slice %[[H]] into %[[C]][0, 0] : tensor<16x32xf32, #{{.*}}> into tensor<16x64xf32, #[[$ACC]]>
+  %d = tilegpu.insert_slice %h into %c[0, 0] : tensor<16x32xf32, #half> into tensor<16x64xf32, #acc>
+  // CHECK: tilegpu.extract_slice %{{.*}}[0, 3] : tensor<16x4xf32, #{{.*}}> -> tensor<16x1xf32, #{{.*}}>
+  %x = tilegpu.extract_slice %s[0, 3] : tensor<16x4xf32, #scales> -> tensor<16x1xf32, #cols>
+  return %d, %x : tensor<16x64xf32, #acc>, tensor<16x1xf32, #cols>
 }
 
 // The second of two warps holds copies of c, and so of a.

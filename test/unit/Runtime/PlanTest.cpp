@@ -112,9 +112,10 @@ TEST(Plan, GridLimit) {
 
 TEST(Plan, DeclinesWithReasons) {
   Problem p = smallProblem();
-  p.kvFormat = "glm";
+  p.kvFormat = "dots3_swa";
   std::string text = errorOf<UnsupportedError>([&] { plan(p); });
-  EXPECT_HAS(text, "decode: format `glm` is not built yet");
+  EXPECT_HAS(text, "decode: format `dots3_swa` is not built yet (`dsv3_2`, "
+                   "`glm`, `glm53_nope`, `dsv4`, `dsv4_1` are)");
   EXPECT_HAS(text, "prefill: not built yet");
   EXPECT_EQ(supported(p).reason, text);
   EXPECT_FALSE(supported(p).ok);

@@ -26,9 +26,11 @@ public:
   /// The layout in which `tile.gather` takes its slot ids.
   static DistributedLayout::Result gatherLayout(mlir::Value ids, int numWarps,
                                                 std::string *error);
-  /// The accumulator layout of a dot.
-  static DistributedLayout::Result dotLayout(tile::DotOp dot, int numWarps,
-                                             std::string *error);
+  /// The accumulator layout of a dot with that result, if `warps` (over M and
+  /// N) were asked for.
+  static DistributedLayout::Result
+  dotLayout(mlir::Value result, std::optional<llvm::ArrayRef<int64_t>> warps,
+            int numWarps, std::string *error);
 
 private:
   explicit LayoutClasses(int numWarps) : numWarps(numWarps) {}

@@ -9,7 +9,7 @@ def AssignLayouts : Pass<"tile-assign-layouts", "::mlir::ModuleOp"> {
   let description = [{
     Values that an elementwise operation, a select, or a loop ties together form
     a class and share one layout. A class that holds the accumulator of a
-    `tile.dot` takes that dot's accumulator layout; a class reached from a laid
+    `tile.dot` or `tile.dot_scaled` takes that dot's accumulator layout; a class reached from a laid
     out one by `tile.reduce`, `tile.broadcast` or `tile.transpose` takes the
     derived layout; the slot ids of a `tile.gather` take the layout in which
     neighbouring threads share a row; all others are spread in 16-byte pieces.
@@ -38,13 +38,15 @@ def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
     `tile.dot` becomes `tilegpu.dot` on shared buffers; a register operand is
     stored to a buffer first, a `tile.dequant` of quantised rows converts once
     into a 16-bit buffer, an unquantised field is read where the gather put it,
-    and a `tile.transpose` turns into a transposed operand. `tile.reduce` becomes
+    and a `tile.transpose` turns into a transposed operand. `tile.dot_scaled`
+    becomes one `tilegpu.dot` a block: its sums are multiplied by their scales
+    (blocks along K), or its a is a scaled copy (along N). `tile.reduce` becomes
     a warp reduction and, where warps share the dimension, an exchange through a
     scratch buffer. A `tilegpu.convert_layout` that moves elements between
     threads becomes a store and a load. Loops marked with `#tile.pipeline` and
     gathers are left to `tilegpu-pipeline-gathers`.
     Precondition: `tile-assign-layouts`. Postcondition: no `tile.dot`,
-    `tile.reduce`; `tile.dequant` only of gathered rows whose buffers the
+    `tile.dot_scaled`, `tile.reduce`; `tile.dequant` only of gathered rows whose buffers the
     pipeline pass supplies.
   }];
   let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect"];

@@ -46,7 +46,7 @@ void populateMathPatterns(TileTypeConverter &, const Target &,
 void populateReducePatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
 /// tile.full, tile.iota, tile.broadcast, tile.transpose,
-/// tilegpu.convert_layout.
+/// tilegpu.convert_layout, extract_slice, insert_slice.
 void populateLayoutPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
 /// tile.program_id, tile.dim, tile.slots.

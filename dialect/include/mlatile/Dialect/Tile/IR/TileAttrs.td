@@ -63,8 +63,8 @@ def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
   let description = [{
     A name, a kind (`format`, `index` or `i1`) and where the value comes from:
     the caller (no default), a default, or a field of a format parameter:
-    `nope`, `rope`, `group`, `groups`, `dim_qk`, `dim_v` (`index`) or
-    `rope_in_value` (`i1`). A derived parameter cannot be given by the caller.
+    `nope`, `rope`, `group`, `groups`, `dim_qk`, `dim_v` (`index`),
+    `rope_in_value` or `scale_f32` (`i1`). A derived parameter cannot be given by the caller.
 
     Constraints:
     * parameter_c1: the default has the parameter's kind; an `index` is from 0
@@ -106,7 +106,9 @@ def Tile_ReduceKindAttr : EnumAttr<Tile_Dialect, Tile_ReduceKind, "reduce_kind">
 
 def Tile_RowField : I32EnumAttr<"RowField", "part of a gathered row", [
     I32EnumAttrCase<"Nope", 0, "nope">,
-    I32EnumAttrCase<"Rope", 1, "rope">]> {
+    I32EnumAttrCase<"Rope", 1, "rope">,
+    I32EnumAttrCase<"Payload", 2, "payload">,
+    I32EnumAttrCase<"Scale", 3, "scale">]> {
   let cppNamespace = "::mlatile::tile";
   let genSpecializedAttr = 0;
 }

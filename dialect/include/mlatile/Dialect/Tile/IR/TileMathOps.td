@@ -65,6 +65,61 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["c", "result"]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AllTypesMatch<["c", "result"]>]> {
+  let summary = "product with a b that is scaled in blocks";
+  let description = [{
+    For `a` [M, K], `b` [K, N], `scale` [K / gk, N / gn] and `c` [M, N]:
+
+        result[m, n] = c[m, n] + sum_k a[m, k] * b[k, n] * scale[k / gk, n / gn]
+
+    The blocks lie along K (gn = 1) or along N (gk = 1). `b` is never
+    multiplied by a scale before it is rounded, so any f32 scale is applied to
+    f32 accuracy:
+
+    * along K the products of a block are summed in f32, the sum is multiplied
+      by the scale in f32 and added to `c`;
+    * along N, where one `scale` serves a row of `b`, `a` is f32, is multiplied
+      by the scale in f32 and rounded once, to nearest even, to `b`'s type.
+
+    A scale that is NaN or infinite reaches every element it applies to, also
+    through a zero. The order of the sums is not specified.
+
+    Constraints:
+    * dot_scaled_c1: `a`, `b`, `scale` and `c` are tiles of rank 2.
+    * dot_scaled_c2: `b` has element type bf16 or f16.
+    * dot_scaled_c3: `scale` and `c` have element type f32.
+    * dot_scaled_c4: K of `a` is K of `b`; M and N are those of `c`.
+    * dot_scaled_c5: exactly one dimension of `scale` is that of `b`. If it is
+      N, the blocks lie along K and `a` has `b`'s element type; if it is K, they
+      lie along N and `a` is f32.
+    * dot_scaled_c6: of known sizes the number of blocks divides the dimension
+      they lie along, and there are fewer blocks than elements.
+    * dot_scaled_c7: `warps` is two positive powers of two.
+
+    Examples: scores with a scale for 128 elements of a key, and the sum of
+    values that have such scales.
+    ```mlir
+    %s = tile.dot_scaled %q, %kt, %st, %zero
+       : tensor<?x?xbf16, #tile.dims<BH, D>>, tensor<?x?xbf16, #tile.dims<D, BN>>,
+         tensor<?x?xf32, #tile.dims<G, BN>>, tensor<?x?xf32, #tile.dims<BH, BN>>
+    %o = tile.dot_scaled %p, %k, %sc, %o0
+       : tensor<?x?xf32, #tile.dims<BH, BN>>, tensor<?x?xbf16, #tile.dims<BN, D>>,
+         tensor<?x?xf32, #tile.dims<BN, G>>, tensor<?x?xf32, #tile.dims<BH, D>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$scale, Tile_Tile:$c,
+                       OptionalAttr<DenseI64ArrayAttr>:$warps);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $scale `,` $c attr-dict `:` type($a) `,` type($b) `,` type($scale) `,` type($c)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True if the blocks lie along K, false if along N.
+    bool blocksAlongK();
+  }];
+}
+
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "combines the elements along a dimension";
   let description = [{

@@ -106,16 +106,21 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
   let description = [{
     `nope`: the quantised payload, each element times the scale of its group,
     as if computed in f32 and rounded once, to nearest even, to the result's
-    element type. `rope`: the bf16 tail, unscaled. Skipped rows are zero.
+    element type. `rope`: the bf16 tail, unscaled. `payload`: the quantised
+    numbers without their scales, exact in every element type allowed. `scale`:
+    one f32 a group, exact; element `i` of `nope` belongs to group
+    `i / (nope / groups)`. Skipped rows are zero in `nope`, `rope` and
+    `payload`, and their scales are finite.
 
     Constraints:
     * dequant_c1: the result is a tile of rank 2.
     * dequant_c2: its first dimension is that of the rows.
     * dequant_c3: its second dimension is the field's: the size in a bound
-      format, else a parameter derived as `<format>.nope` or `.rope`.
+      format, else a parameter derived as `<format>.nope` (`nope`,
+      `payload`), `.rope` or `.groups` (`scale`).
     * dequant_c4: a bound format has the field (some have no `rope`).
-    * dequant_c5: the element type is bf16, f16 or f32 for `nope`, bf16 or f32
-      for `rope`.
+    * dequant_c5: the element type is bf16, f16 or f32 for `nope` and
+      `payload`, bf16 or f32 for `rope`, f32 for `scale`.
 
     Example:
     ```mlir
@@ -129,6 +134,10 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
     $rows custom<RowField>($field) attr-dict `:` qualified(type($rows)) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The field of a cache format that gives the second dimension's size.
+    ::llvm::StringRef getSizeField();
+  }];
 }
 
 #endif

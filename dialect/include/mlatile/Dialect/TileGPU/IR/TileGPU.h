@@ -74,6 +74,13 @@ reduceWarpLayout(const DistributedLayout &layout, int axis);
 std::optional<DistributedLayout>
 transposedLayout(const DistributedLayout &layout);
 
+/// For each register of `window` the register of `whole` that holds its element
+/// moved by `offsets`, the same for all threads; empty if there is none. The
+/// layouts have the same lane and warp bases, and their registers add to them.
+std::optional<std::vector<int>>
+windowRegisters(const DistributedLayout &whole, const DistributedLayout &window,
+                llvm::ArrayRef<int64_t> offsets);
+
 } // namespace mlatile::tilegpu
 
 #include "mlatile/Dialect/TileGPU/IR/TileGPUInterfaces.h.inc"

@@ -47,8 +47,9 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
   let description = [{
     `result[r, i] = payload[r, i] * scale[r, i / group]`, rounded to the nearest
     even; the product is exact in f32 for power-of-two scales. A ue8m0 byte e is
-    2^(e - 127), byte 255 is NaN; e4m3 is the OCP e4m3fn. All threads of the
-    kernel share the work; no barrier is implied before or after.
+    2^(e - 127), byte 255 is NaN; e4m3 is the OCP e4m3fn. `unscaled`: the
+    payload alone, exact; scales are not read. All threads of the kernel share
+    the work; no barrier is implied before or after.
 
     ```mlir
     tilegpu.dequant "dsv4" %nope, %scales -> %keys
@@ -67,7 +68,8 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
   }];
   let arguments = (ins StrAttr:$format, Arg<TileGPU_Buffer, "", [SharedRead]>:$payload,
                        Arg<TileGPU_Buffer, "", [SharedRead]>:$scales,
-                       Arg<TileGPU_Buffer, "", [SharedWrite]>:$result);
+                       Arg<TileGPU_Buffer, "", [SharedWrite]>:$result,
+                       UnitAttr:$unscaled);
   let assemblyFormat = [{
     $format $payload `,` $scales `->` $result attr-dict
     `:` qualified(type($payload)) `,` qualified(type($scales)) `->` qualified(type($result))
@@ -99,6 +101,52 @@ def TileGPU_ReduceWarpOp : TileGPU_Op<"reduce_warp", [Pure]> {
   let arguments = (ins Tile_ReduceKindAttr:$kind, TileGPU_Tile:$source, I64Attr:$axis);
   let results = (outs TileGPU_Tile:$result);
   let assemblyFormat = "$kind $source `along` $axis attr-dict `:` type($source) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def TileGPU_ExtractSliceOp : TileGPU_Op<"extract_slice", [Pure]> {
+  let summary = "a window of a tensor, by choosing registers";
+  let description = [{
+    `result[i] = source[offsets + i]`. Every thread holds its part of the window
+    already, in the same registers as all others (`windowRegisters`).
+
+    ```mlir
+    %block = tilegpu.extract_slice %sum[0, 128] : tensor<16x512xf32, #acc> -> tensor<16x128xf32, #block>
+    ```
+
+    Constraints
+    - extract_slice_c1: the window lies inside the source: one offset a
+      dimension, not negative, and offset plus the result's size at most the
+      source's.
+    - extract_slice_c2: the element types agree.
+    - extract_slice_c3: the layouts have the same lanes and warps and registers
+      that add to them (`DistributedLayout::registersAdd`), and a register of
+      the source holds what each of the result's holds.
+  }];
+  let arguments = (ins TileGPU_Tile:$source, DenseI64ArrayAttr:$offsets);
+  let results = (outs TileGPU_Tile:$result);
+  let assemblyFormat = "$source `` $offsets attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_InsertSliceOp : TileGPU_Op<"insert_slice", [Pure, AllTypesMatch<["dest", "result"]>]> {
+  let summary = "a tensor with a window replaced, by choosing registers";
+  let description = [{
+    `result[offsets + i] = source[i]`, and `dest` elsewhere; the mirror of
+    `tilegpu.extract_slice`.
+
+    ```mlir
+    %sum1 = tilegpu.insert_slice %block into %sum[0, 128] : tensor<16x128xf32, #block> into tensor<16x512xf32, #acc>
+    ```
+
+    Constraints
+    - insert_slice_c1: the window, of the source's size, lies inside `dest`.
+    - insert_slice_c2: the element types agree.
+    - insert_slice_c3: the layouts fit as in extract_slice_c3.
+  }];
+  let arguments = (ins TileGPU_Tile:$source, TileGPU_Tile:$dest, DenseI64ArrayAttr:$offsets);
+  let results = (outs TileGPU_Tile:$result);
+  let assemblyFormat = "$source `into` $dest `` $offsets attr-dict `:` type($source) `into` type($dest)";
   let hasVerifier = 1;
 }
 
