@@ -9,11 +9,16 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
+#include <mutex>
 
 using namespace mlatile;
 
 struct mlatile_sim_program {
   std::unique_ptr<sim::Program> program;
+  /// For the checked form, which is compiled when it is first asked for.
+  std::string ir, kernel;
+  std::mutex mutex;
+  std::unique_ptr<sim::Program> checked;
 };
 
 namespace {
@@ -49,6 +54,33 @@ llvm::Expected<std::string> onlyKernel(llvm::StringRef ir) {
   return name;
 }
 
+/// [[address, bytes, "name", writable], ...]; the last may be left out.
+llvm::Error readBuffers(const llvm::json::Value &value,
+                        std::vector<sim::Region> &regions) {
+  auto wrong = [] {
+    return badRequest("options: \"buffers\": expected [[address, bytes, "
+                      "\"name\", writable], ...]");
+  };
+  const llvm::json::Array *all = value.getAsArray();
+  if (!all)
+    return wrong();
+  for (const llvm::json::Value &entry : *all) {
+    const llvm::json::Array *parts = entry.getAsArray();
+    if (!parts || parts->size() < 3 || parts->size() > 4)
+      return wrong();
+    auto address = (*parts)[0].getAsUINT64(), bytes = (*parts)[1].getAsUINT64();
+    auto name = (*parts)[2].getAsString();
+    std::optional<bool> writable = true;
+    if (parts->size() == 4)
+      writable = (*parts)[3].getAsBoolean();
+    if (!address || !bytes || !name || !writable)
+      return wrong();
+    regions.push_back({reinterpret_cast<const void *>(*address), *bytes,
+                       *writable, name->str()});
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error readOptions(const char *json, sim::Options &options) {
   if (!json)
     return llvm::Error::success();
@@ -68,13 +100,29 @@ llvm::Error readOptions(const char *json, sim::Options &options) {
         options.hostThreads = static_cast<unsigned>(*number);
     } else if (name == "checked") {
       auto checked = value.getAsBoolean();
-      if (!checked || *checked)
-        return badRequest(
-            "options: \"checked\": expected false; there is no checked mode");
-    } else if (name != "buffers") {
+      if (!checked)
+        return badRequest("options: \"checked\": expected true or false");
+      options.checked = *checked;
+    } else if (name == "buffers") {
+      if (llvm::Error error = readBuffers(value, options.regions))
+        return error;
+    } else {
       return badRequest("options: unknown key \"" + name + "\"");
     }
   }
+  return llvm::Error::success();
+}
+
+llvm::Error compileChecked(mlatile_sim_program &program,
+                           const sim::Options &options) {
+  std::lock_guard<std::mutex> lock(program.mutex);
+  if (program.checked)
+    return llvm::Error::success();
+  auto created =
+      sim::Program::createFromIR(program.ir, program.kernel, options);
+  if (!created)
+    return created.takeError();
+  program.checked = std::move(*created);
   return llvm::Error::success();
 }
 
@@ -126,7 +174,11 @@ int mlatile_sim_load(const void *llvm_ir, size_t size, const char *kernel,
     auto created = sim::Program::createFromIR(ir, name);
     if (!created)
       return simError(created.takeError());
-    *program = new mlatile_sim_program{std::move(*created)};
+    auto made = std::make_unique<mlatile_sim_program>();
+    made->program = std::move(*created);
+    made->ir = ir.str();
+    made->kernel = std::move(name);
+    *program = made.release();
     return llvm::Error::success();
   });
 }
@@ -137,14 +189,18 @@ int mlatile_sim_launch(struct mlatile_sim_program *program, unsigned grid_x,
                        const char *options_json, char **stats_json,
                        char **error) {
   return guarded(error, [&]() -> llvm::Error {
-    const sim::Program &kernel = *program->program;
-    if (num_args != kernel.numArguments())
-      return badRequest("kernel '" + kernel.kernelName() + "': expected " +
-                        llvm::Twine(kernel.numArguments()) +
-                        " arguments, got " + llvm::Twine(num_args));
+    const sim::Program &plain = *program->program;
+    if (num_args != plain.numArguments())
+      return badRequest("kernel '" + plain.kernelName() + "': expected " +
+                        llvm::Twine(plain.numArguments()) + " arguments, got " +
+                        llvm::Twine(num_args));
     sim::Options options;
     if (llvm::Error wrong = readOptions(options_json, options))
       return wrong;
+    if (options.checked)
+      if (llvm::Error failed = compileChecked(*program, options))
+        return simError(std::move(failed));
+    const sim::Program &kernel = options.checked ? *program->checked : plain;
     sim::LaunchDims dims{grid_x, grid_y, grid_z, block_x, shared_bytes};
     sim::Stats stats;
     auto start = std::chrono::steady_clock::now();

@@ -39,6 +39,10 @@ std::string launchOnExecutor(const std::shared_ptr<const Kernel> &kernel,
   nlohmann::json json = {{"seed", options.seed}, {"checked", options.checked}};
   if (options.hostThreads)
     json["host_threads"] = options.hostThreads;
+  if (options.checked)
+    for (const PackedArguments::Buffer &buffer : arguments.buffers())
+      json["buffers"].push_back({reinterpret_cast<uintptr_t>(buffer.data),
+                                 buffer.bytes, buffer.name, buffer.writable});
   std::string text = json.dump();
   char *stats = nullptr, *error = nullptr;
   int status = library.mlatile_sim_launch(

@@ -26,6 +26,25 @@ View orAbsent(const View &view, const char *element, size_t rank) {
   return {nullptr, element, std::vector<int64_t>(rank, 0),
           std::vector<int64_t>(rank - 1, 0)};
 }
+
+/// From the first element to the last, strides between them included.
+uint64_t spannedBytes(const View &view) {
+  int64_t last = 0;
+  for (size_t i = 0; i < view.extents.size(); ++i) {
+    if (!view.extents[i])
+      return 0;
+    int64_t stride = i < view.strides.size() ? view.strides[i] : 1;
+    last += (view.extents[i] - 1) * stride;
+  }
+  if (last < 0)
+    return 0;
+  return static_cast<uint64_t>(last + 1) * (view.element == "bf16" ? 2 : 4);
+}
+
+/// What kernels write.
+bool isOutput(const std::string &name) {
+  return name == "out" || name == "lse" || name.starts_with("part_");
+}
 } // namespace
 
 ArgumentTable argumentTable(const Call &call, void *partials) {
@@ -71,7 +90,7 @@ PackedArguments::PackedArguments(const KernelMeta &kernel,
     if (view)
       addView(argument, *view);
     else if (pool)
-      addPool(*pool);
+      addPool(argument.name, *pool);
     else
       addScalar(argument, value);
   }
@@ -89,6 +108,9 @@ void PackedArguments::addView(const KernelArgument &argument,
                       argument.element + ", got rank " +
                       std::to_string(view.extents.size()) + " of " +
                       view.element);
+  if (uint64_t bytes = spannedBytes(view); view.data && bytes)
+    memory.push_back(
+        {argument.name, view.data, bytes, isOutput(argument.name)});
   slots.push_back(reinterpret_cast<uintptr_t>(view.data));
   for (int64_t extent : view.extents)
     slots.push_back(static_cast<uint64_t>(extent));
@@ -96,7 +118,12 @@ void PackedArguments::addView(const KernelArgument &argument,
     slots.push_back(static_cast<uint64_t>(stride));
 }
 
-void PackedArguments::addPool(const Pool &pool) {
+void PackedArguments::addPool(const std::string &name, const Pool &pool) {
+  int64_t pages =
+      pool.pageSize ? (pool.slots + pool.pageSize - 1) / pool.pageSize : 0;
+  if (pool.data && pages)
+    memory.push_back({name, pool.data,
+                      static_cast<uint64_t>(pages * pool.pageStride), false});
   slots.push_back(reinterpret_cast<uintptr_t>(pool.data));
   for (int64_t value :
        {pool.slots, pool.pageSize, pool.pageStride, pool.rowStride})

@@ -35,14 +35,23 @@ public:
   void **pointers() { return addresses.data(); }
   size_t size() const { return slots.size(); }
   const std::vector<uint64_t> &values() const { return slots; }
+  /// Memory behind the views and pools, for the executor's checked mode.
+  struct Buffer {
+    std::string name;
+    const void *data;
+    uint64_t bytes;
+    bool writable;
+  };
+  const std::vector<Buffer> &buffers() const { return memory; }
 
 private:
   void addView(const KernelArgument &argument, const View &view);
-  void addPool(const Pool &pool);
+  void addPool(const std::string &name, const Pool &pool);
   void addScalar(const KernelArgument &argument, const ArgumentValue &value);
 
   std::vector<uint64_t> slots;
   std::vector<void *> addresses;
+  std::vector<Buffer> memory;
 };
 
 } // namespace mlatile

@@ -3,8 +3,8 @@
 // Asynchronous copies. PTX ISA, "cp.async" and "cp.async.bulk". A copy poisons
 // its destination when it is issued (0xff is NaN in f32, f16, bf16 and e4m3)
 // and lands only when somebody waits for it, as late as is legal.
+#include "Checker.h"
 #include "Entry.h"
-#include "Machine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
@@ -72,10 +72,15 @@ void mlatile::sim::copyAsync(Lane *lane, void *dst, const void *src,
                .str());
   if (srcSize)
     checkAligned(lane, src, size, "cp.async source", site);
+  Cta &cta = ctaOf(lane);
+  if (cta.checker) {
+    cta.checker->global(lane, src, srcSize, false, "cp.async", site);
+    cta.checker->copyIssued(lane, static_cast<uint8_t *>(dst) - cta.shared,
+                            size, site);
+  }
   std::memset(dst, 0xff, size);
   lane->copies.push_back({static_cast<uint8_t *>(dst),
                           static_cast<const uint8_t *>(src), size, srcSize});
-  Cta &cta = ctaOf(lane);
   ++cta.inFlight;
   ++cta.stats.asyncCopies;
   cta.stats.asyncBytes += srcSize;
@@ -90,7 +95,10 @@ void mlatile::sim::copyAsyncWait(Lane *lane, uint32_t newest) {
   if (open <= newest)
     return;
   lane->firstGroup = lane->groups.size() - newest;
-  landThreadCopies(lane, lane->groups[lane->firstGroup - 1]);
+  uint32_t end = lane->groups[lane->firstGroup - 1];
+  landThreadCopies(lane, end);
+  if (Checker *checker = ctaOf(lane).checker.get())
+    checker->copiesLanded(lane, end);
 }
 
 void mlatile::sim::copyAsyncWaitAll(Lane *lane) {
@@ -120,10 +128,15 @@ void mlatile::sim::bulkLoad(Lane *lane, void *dst, void *address,
   checkAligned(lane, src, 16, "bulk copy source", site);
   checkShared(lane, dst, size, "bulk copy", site);
   Mbarrier &bar = findMbarrier(lane, address, site, "bulk copy");
+  Cta &cta = ctaOf(lane);
+  if (cta.checker) {
+    cta.checker->global(lane, src, size, false, "bulk copy", site);
+    cta.checker->bulkIssued(lane, bar, static_cast<uint8_t *>(dst) - cta.shared,
+                            size, site);
+  }
   std::memset(dst, 0xff, size);
   bar.bulk.push_back({static_cast<uint8_t *>(dst),
                       static_cast<const uint8_t *>(src), size, site});
-  Cta &cta = ctaOf(lane);
   ++cta.inFlight;
   ++cta.steps;
   ++cta.stats.bulkCopies;
@@ -141,9 +154,14 @@ void mlatile::sim::bulkStore(Lane *lane, void *dst, const void *src,
   checkAligned(lane, dst, 16, "bulk copy destination", site);
   checkAligned(lane, src, 16, "bulk copy source", site);
   checkShared(lane, src, size, "bulk copy", site);
+  Cta &cta = ctaOf(lane);
+  if (cta.checker) {
+    cta.checker->global(lane, dst, size, true, "bulk copy", site);
+    cta.checker->bulkStoreIssued(
+        lane, static_cast<const uint8_t *>(src) - cta.shared, size, site);
+  }
   lane->bulkStores.push_back({static_cast<uint8_t *>(dst),
                               static_cast<const uint8_t *>(src), size, site});
-  Cta &cta = ctaOf(lane);
   ++cta.inFlight;
   ++cta.stats.bulkCopies;
 }
@@ -161,7 +179,10 @@ void mlatile::sim::bulkWait(Lane *lane, uint32_t newest) {
     const BulkCopy &store = lane->bulkStores[i];
     std::memcpy(store.dst, store.src, store.size);
   }
-  ctaOf(lane).inFlight -= end;
+  Cta &cta = ctaOf(lane);
+  cta.inFlight -= end;
+  if (cta.checker)
+    cta.checker->bulkStoresLanded(lane, end);
   lane->bulkStores.erase(lane->bulkStores.begin(),
                          lane->bulkStores.begin() + end);
   lane->bulkGroups.erase(lane->bulkGroups.begin(),

@@ -2,7 +2,7 @@
 //
 // CTA barriers 0 to 15. PTX ISA, "barrier{.cta}": a warp counts as 32 threads,
 // all participants name the same count, the barrier resets at completion.
-#include "Machine.h"
+#include "Checker.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -44,6 +44,8 @@ void release(Cta &cta, uint32_t id, const Warp *running) {
   bool wholeCta =
       !barrier.expected || barrier.expected == cta.warps.size() * 32;
   ++(wholeCta ? cta.stats.ctaBarriers : cta.stats.namedBarriers);
+  if (cta.checker)
+    cta.checker->barrierCompleted(id);
   barrier = CtaBarrier();
   ++cta.steps;
 }
@@ -105,6 +107,8 @@ bool mlatile::sim::arriveAtBarrier(Warp &warp, const Op &op, uint32_t active,
   barrier.arrived += 32;
   barrier.warps |= 1u << warp.index;
   bool waits = op.code != OpCode::BarrierArrive;
+  if (cta.checker)
+    cta.checker->barrierArrived(warp, id, waits, by, op.site);
   if (waits) {
     barrier.waiting |= 1u << warp.index;
     barrier.ops[warp.index] = &op;

@@ -46,6 +46,22 @@ void bulkStore(Lane *lane, void *dst, const void *src, uint32_t size,
 void bulkCommit(Lane *lane);
 void bulkWait(Lane *lane, uint32_t newest);
 
+// AccessChecks.cpp, called in checked mode. The low half of `where` is the
+// alignment in bytes, a power of two; above it stand these bits.
+enum : uint32_t {
+  kCheckShared = 1u << 16,
+  kCheckGlobal = 1u << 17, ///< neither: a generic address
+  kCheckReads = 1u << 18,
+  kCheckWrites = 1u << 19
+};
+void checkLoad(Lane *lane, const void *address, uint32_t bytes, uint32_t where,
+               uint32_t site);
+/// `value`: what will be written, or null.
+void checkStore(Lane *lane, const void *address, uint32_t bytes,
+                const void *value, uint32_t where, uint32_t site);
+void checkAtomic(Lane *lane, const void *address, uint32_t bytes,
+                 uint32_t where, uint32_t site);
+
 // Misc. of one lane: Schedule.cpp, Thread.cpp
 void threadExit(Lane *lane);
 void threadTrap(Lane *lane, uint32_t site);

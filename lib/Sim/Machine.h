@@ -10,6 +10,7 @@
 #include <array>
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace mlatile::sim {
 
 struct Cta;
 struct Warp;
+class Checker;
 
 inline constexpr uint32_t kFullMask = 0xffffffffu;
 inline constexpr uint32_t kNoMbarrier = ~0u;
@@ -131,6 +133,8 @@ struct LaunchContext {
   uint64_t staticSharedBytes = 0;
   uint32_t rows = 0;
   uint64_t stackBytes = 0;
+  bool checked = false;
+  llvm::ArrayRef<Region> regions; ///< of global memory, in checked mode
 };
 
 /// One CTA on one host thread; reused for the next CTA.
@@ -155,6 +159,8 @@ struct Cta {
   std::vector<Lane> lanes;
   std::array<CtaBarrier, 16> barriers;
   std::vector<Mbarrier> mbarriers;
+
+  std::shared_ptr<Checker> checker; ///< null unless in checked mode
 
   uint32_t liveWarps = 0;
   uint64_t inFlight = 0; ///< copies issued, not landed

@@ -2,6 +2,7 @@
 //
 // ldmatrix, stmatrix, movmatrix.
 #include "Matrix.h"
+#include "Checker.h"
 #include "Transpose.h"
 #include "mlatile/Target/Instructions.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -120,6 +121,8 @@ void mlatile::sim::runLdMatrix(Warp &warp, const Op &op, Lane *by) {
   const MatrixInfo &form = op.matrix;
   uint8_t *rows[32];
   readAddresses(warp, op, by, rows);
+  if (Checker *checker = warp.cta->checker.get())
+    checker->matrix(warp, op, rows, by);
   if (form.form != MatrixForm::B16) {
     uint32_t words[4][kLanes];
     for (int reg = 0; reg < form.registers; ++reg)
@@ -144,6 +147,8 @@ void mlatile::sim::runStMatrix(Warp &warp, const Op &op, Lane *by) {
   const MatrixInfo &form = op.matrix;
   uint8_t *rows[32];
   readAddresses(warp, op, by, rows);
+  if (Checker *checker = warp.cta->checker.get())
+    checker->matrix(warp, op, rows, by);
   for (int reg = 0; reg < form.registers; ++reg) {
     uint32_t in[kLanes];
     for (int lane = 0; lane < kLanes; ++lane)

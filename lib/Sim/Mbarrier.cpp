@@ -3,8 +3,8 @@
 // mbarrier objects. PTX ISA, "mbarrier": a phase completes when no arrival and
 // no transaction byte is pending. State lives beside shared memory; the eight
 // bytes themselves hold a mark that shows when something else writes there.
+#include "Checker.h"
 #include "Entry.h"
-#include "Machine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cstring>
@@ -61,6 +61,8 @@ void completePhaseIfDone(Lane *by, Mbarrier &bar, uint32_t site) {
                    "too small",
                    bar.offset, bar.phase, bar.bulk.size())
                .str());
+  if (cta.checker)
+    cta.checker->mbarrierCompleted(by, bar, site);
   ++bar.phase;
   bar.pending = bar.expected;
   bar.observed = false;
@@ -90,6 +92,8 @@ bool landTowards(Cta &cta, Mbarrier &bar, Lane *by) {
     DeferredArrival arrival = bar.deferred.front();
     bar.deferred.erase(bar.deferred.begin());
     landThreadCopies(arrival.lane, arrival.copies);
+    if (cta.checker)
+      cta.checker->mbarrierDeferred(bar, arrival.lane, arrival.copies);
     arriveOn(by, bar, 1, arrival.site);
     landed = true;
   }
@@ -98,6 +102,8 @@ bool landTowards(Cta &cta, Mbarrier &bar, Lane *by) {
     bar.bulk.erase(bar.bulk.begin());
     std::memcpy(copy.dst, copy.src, copy.size);
     --cta.inFlight;
+    if (cta.checker)
+      cta.checker->mbarrierCopyLanded(bar);
     completeTx(by, bar, copy.size, copy.site);
     landed = true;
   }
@@ -109,12 +115,20 @@ uint32_t waitFor(Lane *lane, void *address, bool byToken, uint64_t wanted,
   Cta &cta = ctaOf(lane);
   Mbarrier &bar = findMbarrier(lane, address, site, "wait");
   uint32_t index = &bar - cta.mbarriers.data();
+  if (cta.checker && !byToken)
+    cta.checker->mbarrierWaits(lane, bar, wanted, site);
+  uint64_t began = bar.phase;
   for (;;) {
     Mbarrier &current = cta.mbarriers[index];
+    bool lapped = !byToken && current.phase >= began + 2;
+    if (lapped && cta.checker && !satisfied(current, byToken, wanted))
+      cta.checker->mbarrierLapped(lane, current, began, site);
     if (!satisfied(current, byToken, wanted))
       landTowards(cta, current, lane);
     if (satisfied(current, byToken, wanted)) {
       current.observed = true;
+      if (cta.checker)
+        cta.checker->mbarrierObserved(lane, current, site);
       return 1;
     }
     lane->waitMbarrier = index;
@@ -126,6 +140,8 @@ uint32_t waitFor(Lane *lane, void *address, bool byToken, uint64_t wanted,
       if (!satisfied(after, byToken, wanted))
         return 0;
       after.observed = true;
+      if (cta.checker)
+        cta.checker->mbarrierObserved(lane, after, site);
       return 1;
     }
     current.waiters.push_back(lane);
@@ -153,6 +169,8 @@ Mbarrier &mlatile::sim::findMbarrier(Lane *lane, const void *address,
                    "overwritten",
                    what, offset)
                .str());
+  if (cta.checker)
+    cta.checker->mbarrierUsed(lane, offset, what, site);
   return *bar;
 }
 
@@ -215,17 +233,19 @@ void mlatile::sim::mbarrierInit(Lane *lane, void *address, uint32_t count,
                  .str());
     bar->live = false;
   }
-  Mbarrier bar;
-  bar.offset = offset;
-  bar.live = true;
-  bar.expected = bar.pending = count;
-  setMark(cta, bar, kMark);
-  for (Mbarrier &dead : cta.mbarriers)
-    if (!dead.live && dead.offset == offset) {
-      dead = std::move(bar);
-      return;
-    }
-  cta.mbarriers.push_back(std::move(bar));
+  auto at = std::find_if(cta.mbarriers.begin(), cta.mbarriers.end(),
+                         [&](const Mbarrier &dead) {
+                           return !dead.live && dead.offset == offset;
+                         });
+  if (at == cta.mbarriers.end())
+    at = cta.mbarriers.insert(at, Mbarrier());
+  *at = Mbarrier();
+  at->offset = offset;
+  at->live = true;
+  at->expected = at->pending = count;
+  if (cta.checker)
+    cta.checker->mbarrierInitialised(lane, *at, site);
+  setMark(cta, *at, kMark);
 }
 
 void mlatile::sim::mbarrierInvalidate(Lane *lane, void *address,
@@ -259,6 +279,8 @@ uint64_t mlatile::sim::mbarrierArrive(Lane *lane, void *address, uint32_t count,
                  .str());
     bar.expected -= count;
   }
+  if (Checker *checker = ctaOf(lane).checker.get())
+    checker->mbarrierArrived(lane, bar);
   arriveOn(lane, bar, count, site);
   return token;
 }

@@ -27,6 +27,7 @@ struct Program::Impl {
   unsigned arguments = 0, requiredThreads = 0, maxThreads = 1024;
   uint64_t staticSharedBytes = 0;
   uint32_t rows = 0;
+  bool checked = false;
 };
 
 namespace {
@@ -64,7 +65,7 @@ CtaPool &pool() {
 
 Expected<std::unique_ptr<Program::Impl>>
 build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
-      StringRef kernelName, unsigned optLevel) {
+      StringRef kernelName, const Options &options) {
   std::string problem;
   raw_string_ostream stream(problem);
   if (verifyModule(*module, &stream))
@@ -77,6 +78,8 @@ build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
   splitAggregates(*rewrite.entry);
   if (Error error = placeSharedGlobals(rewrite))
     return std::move(error);
+  if (options.checked)
+    instrumentAccesses(rewrite);
   if (Error error = lowerThreadOperations(rewrite))
     return std::move(error);
   if (Error error = groupCollectives(rewrite))
@@ -95,9 +98,10 @@ build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
   impl->maxThreads = rewrite.maxThreads;
   impl->staticSharedBytes = rewrite.staticSharedBytes;
   impl->rows = rewrite.rows;
+  impl->checked = options.checked;
   std::string entry = rewrite.entry->getName().str();
   auto compiled =
-      compile(std::move(context), std::move(module), entry, optLevel);
+      compile(std::move(context), std::move(module), entry, options.optLevel);
   if (!compiled)
     return compiled.takeError();
   impl->compiled = std::move(*compiled);
@@ -208,8 +212,7 @@ Expected<std::unique_ptr<Program>> Program::create(const Module &module,
       *context);
   if (!copy)
     return copy.takeError();
-  auto impl =
-      build(std::move(context), std::move(*copy), kernelName, options.optLevel);
+  auto impl = build(std::move(context), std::move(*copy), kernelName, options);
   if (!impl)
     return impl.takeError();
   return std::unique_ptr<Program>(new Program(std::move(*impl)));
@@ -229,8 +232,7 @@ Program::createFromIR(StringRef text, StringRef kernelName,
     diagnostic.print("", stream, /*ShowColors=*/false);
     return createStringError(problem);
   }
-  auto impl = build(std::move(context), std::move(module), kernelName,
-                    options.optLevel);
+  auto impl = build(std::move(context), std::move(module), kernelName, options);
   if (!impl)
     return impl.takeError();
   return std::unique_ptr<Program>(new Program(std::move(*impl)));
@@ -251,6 +253,8 @@ Error Program::launch(const LaunchDims &dims, ArrayRef<const void *> args,
   context.dims = dims;
   context.staticSharedBytes = impl->staticSharedBytes;
   context.rows = impl->rows;
+  context.checked = impl->checked;
+  context.regions = options.regions;
   context.stackBytes = alignTo(impl->compiled.frameBytes + kRuntimeStack, 4096);
 
   uint64_t count = uint64_t(dims.gridX) * dims.gridY * dims.gridZ;

@@ -43,6 +43,8 @@ llvm::Error isolateKernel(Rewrite &rewrite);
 void splitAggregates(llvm::Function &function);
 /// Gives shared globals their place in the CTA's arena.
 llvm::Error placeSharedGlobals(Rewrite &rewrite);
+/// Checked mode: has every access to memory checked before it happens.
+void instrumentAccesses(Rewrite &rewrite);
 /// Replaces what a lane does alone: special registers, mathematics,
 /// conversions, copies, mbarriers. Errors on anything unknown.
 llvm::Error lowerThreadOperations(Rewrite &rewrite);

@@ -2,7 +2,7 @@
 //
 // Fibers of a CTA and who runs next. A lane that has to wait switches straight
 // to the next lane of its warp; there is no scheduler between them.
-#include "Machine.h"
+#include "Checker.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -313,6 +313,8 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
   }
   liveWarps = warps.size();
   lastWarp = warps.size() - 1;
+  checker = context.checked ? std::make_shared<Checker>(*this, context.regions)
+                            : nullptr;
 
   Lane *first = takeFromAnyWarp(*this);
   first->saveTo = &mainContext;
@@ -329,5 +331,8 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
         break;
       }
   }
+  if (error.empty() && checker)
+    error = checker->atEnd();
+  checker = nullptr;
   return error.empty();
 }

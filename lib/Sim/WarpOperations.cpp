@@ -2,7 +2,7 @@
 //
 // Executes the collectives of a group. Every operation reads all its input
 // rows before it writes a result, as a result may take over an input's row.
-#include "Machine.h"
+#include "Checker.h"
 #include "Matrix.h"
 #include "Mma.h"
 #include "llvm/ADT/bit.h"
@@ -230,6 +230,8 @@ void mlatile::sim::execute(Warp &warp, const Group &group, uint32_t active,
       elect(warp, op, active);
       break;
     case OpCode::WarpSync:
+      if (cta.checker)
+        cta.checker->syncWarp(warp, active);
       break;
     case OpCode::BarrierSync:
     case OpCode::BarrierArrive:

@@ -12,7 +12,7 @@ from lowered_kernels import BUILD, SOURCE, compile_kernel, needs_ptxas
 from public_cases import BUILT
 
 import mlatile
-from mlatile.testing import FORMATS, executor, make_case
+from mlatile.testing import FORMATS, executor, make_case, write_pool
 
 WINDOW = SOURCE / "examples" / "sliding_window.mlir"
 WITH_ROPE = [name for name in BUILT if FORMATS[name].rope]
@@ -28,8 +28,6 @@ def window_case(seed, positions, firsts, *, heads, window, page_size, kv_format=
     pages = -(-int(listed.max() + 40) // page_size)
     case = make_case(seed, tokens=rows, heads=heads, width=window, page_size=page_size, pages=pages, kv_format=kv_format)
     slots = np.unique(listed[listed >= 0])
-    from mlatile.testing import write_pool
-
     pool = write_pool(np.random.default_rng(seed), kv_format, pages=pages, page_size=page_size, slots=slots)
     case = dataclasses.replace(case, pool=pool, indices=listed.astype(np.int32), topk_length=None, attn_sink=None)
     return case, np.stack([firsts, positions], axis=1).astype(np.int32)

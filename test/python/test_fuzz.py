@@ -90,7 +90,9 @@ exit 1
 """
 
 
-@pytest.mark.parametrize(("what", "seen"), [("kill -SEGV $$", "status -11"), ("echo 'LLVM ERROR: oops' >&2; exit 1", "LLVM ERROR: oops")])
+@pytest.mark.parametrize(("what", "seen"), [
+    ("kill -SEGV $$", "status -11"), ("echo 'LLVM ERROR: oops' >&2; exit 1", "status 1, LLVM ERROR: oops"),
+])
 def test_a_crash_is_found_and_reduced(tmp_path, what, seen):
     """With a program that dies of any `tile.kernel`: that is all that is left of the mutant."""
     fake = tmp_path / "mlatile-opt"
@@ -99,7 +101,7 @@ def test_a_crash_is_found_and_reduced(tmp_path, what, seen):
     out = tmp_path / "out"
     result = fuzz("--ir", "--seconds", 60, "--cases", 12, "--seed", 1, "--batch", 8, "--opt", fake, "--out", out)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert f"WRONG: {seen}" in result.stdout or f", {seen}" in result.stdout
+    assert f"WRONG: {seen} " in result.stdout
     (file, *_) = sorted(out.iterdir(), key=lambda f: f.stat().st_size)
     assert file.read_text().strip() == "tile.kernel"
 

@@ -16,7 +16,8 @@ def parse(arguments):
     p = argparse.ArgumentParser(
         prog="tools/fuzz",
         description="Random problems over everything that is built, on the executor, against the float64 reference; "
-        "with --ir mutated IR against parser, verifier and passes. Exit 1 on any failure. Same seed, same problems.",
+        "with --ir mutated IR against parser, verifier and passes. Exit 1 on any failure. Same seed, same problems (with --ir: "
+        "as long as kernels and tests are the same; the file that is kept shows a crash for good).",
     )
     p.add_argument("--seconds", type=positive, default=60, help="how long (default 60)")
     p.add_argument("--seed", type=int, default=1)

@@ -80,7 +80,8 @@ def run(problem, data, path, checked):
         store = np.full((t + 1, h + 2, d_qk + 3), np.nan, ml_dtypes.bfloat16)
         q = store[1:, 1 : h + 1, 1 : d_qk + 1]
         q[:] = data.q
-    guard = guarded((*frame, h, d_v), ml_dtypes.bfloat16, row_pad=2 if problem.strided else 0, head_pad=3 if problem.strided else 0)
+    row_pad, head_pad = (2, 3) if problem.strided else (0, 0)
+    guard = guarded((*frame, h, d_v), ml_dtypes.bfloat16, row_pad=row_pad, head_pad=head_pad)
     lse_store = lse = None
     if problem.lse:
         lse_store = np.full((*frame[:-1], frame[-1] + 2, h + 3), 12345.0, np.float32)

@@ -13,7 +13,6 @@ from collections import Counter
 
 import check
 import draw
-import mlatile
 
 MOST_FAILURES = 10
 
@@ -100,9 +99,8 @@ class Run:
 
     def main(self):
         start = time.monotonic()
-        print(f"seed {self.options.seed}, {len(self.variants)} variants: " + ", ".join(
-            f"{v.kernel}/{v.compute}/{v.kv_format}" + (f"+{v.extra_format}" if v.extra_format else "") for v in self.variants
-        ), flush=True)
+        names = [_name(v.kernel, v.compute, v.kv_format, v.extra_format) for v in self.variants]
+        print(f"seed {self.options.seed}, {len(names)} variants: {', '.join(names)}", flush=True)
         workers = selectors.DefaultSelector()
         for number in range(self.options.jobs):
             self.start(workers, Worker(self, number, 0))
@@ -161,6 +159,10 @@ class Run:
         return shlex.join(map(str, words))
 
 
+def _name(kernel, compute, kv_format, extra):
+    return f"{kernel}/{compute}/{kv_format}" + (f"+{extra}" if extra else "")
+
+
 def _wrong(text):
     return text if text.startswith("WRONG") else f"WRONG: {text}"
 
@@ -177,7 +179,7 @@ def histogram(problems):
     bins = {range(a, b + 1): f"{a}-{b}" for a, b in draw.HEAD_BINS}
     caches = [p.main for p in problems]
     parts = [
-        line("variant", [f"{p.kernel}/{p.compute}/{p.main.kv_format}" + (f"+{p.extra.kv_format}" if p.extra else "") for p in problems]),
+        line("variant", [_name(p.kernel, p.compute, p.main.kv_format, p.extra and p.extra.kv_format) for p in problems]),
         line("width", [_bin(c.width, [1, 16, 32, 64, 128, 512, 1024, 2048, 8192]) for c in caches]),
         line("width > 512", [c.width > 512 for c in caches]),
         line("T > 8", [p.tokens > 8 for p in problems]),

@@ -113,6 +113,32 @@ TEST(CompilerC, CompilesAndRuns) {
   EXPECT_NE(std::string(stats).find("\"seconds\""), std::string::npos);
   mlatile_compiler_free_string(stats);
 
+  // Checked mode, with the bounds that it is given.
+  auto checked = [&](size_t bytes, bool writable) {
+    std::string options = R"({"checked": true, "buffers": [[)" +
+                          std::to_string(reinterpret_cast<uintptr_t>(pointer)) +
+                          ", " + std::to_string(bytes) + ", \"out\", " +
+                          (writable ? "true" : "false") + "]]}";
+    char *problem = nullptr;
+    int status = mlatile_sim_launch(program, 2, 1, 1, 32, 0, args, 2,
+                                    options.c_str(), nullptr, &problem);
+    std::string text = problem ? problem : "";
+    mlatile_compiler_free_string(problem);
+    EXPECT_EQ(status == MLATILE_COMPILER_OK, text.empty());
+    return text;
+  };
+  EXPECT_EQ(checked(256, true), "");
+  EXPECT_NE(checked(128, true).find("outside every buffer"), std::string::npos);
+  EXPECT_NE(checked(256, false).find("into the read-only buffer 'out'"),
+            std::string::npos);
+  EXPECT_EQ(mlatile_sim_launch(program, 1, 1, 1, 32, 0, args, 2,
+                               R"({"checked": true, "buffers": [[1, 2]]})",
+                               nullptr, &error),
+            MLATILE_COMPILER_BAD_REQUEST);
+  EXPECT_STREQ(error, "options: \"buffers\": expected [[address, bytes, "
+                      "\"name\", writable], ...]");
+  mlatile_compiler_free_string(error);
+
   EXPECT_EQ(mlatile_sim_launch(program, 1, 1, 1, 32, 0, args, 1, nullptr,
                                nullptr, &error),
             MLATILE_COMPILER_BAD_REQUEST);

@@ -18,7 +18,7 @@ struct Results {
 };
 
 Results runInputs(Inputs &inputs, std::optional<int64_t> splits,
-                  std::string *stats = nullptr) {
+                  std::string *stats = nullptr, bool checked = false) {
   Arguments a;
   a.q = hostTensor(inputs.q.data(), DType::BF16,
                    {inputs.tokens, inputs.heads, 512});
@@ -45,6 +45,7 @@ Results runInputs(Inputs &inputs, std::optional<int64_t> splits,
   LaunchOptions options;
   options.seed = 5;
   options.stats = stats;
+  options.checked = checked;
   launch(call, options);
   return results;
 }
@@ -114,6 +115,23 @@ TEST(Launch, StatsAndOptionsReachTheExecutor) {
   ASSERT_EQ(json.size(), 2u);
   EXPECT_EQ(json[0]["grid"], 2);
   EXPECT_EQ(json[0]["options"]["seed"], 5);
+  EXPECT_FALSE(json[0]["options"].contains("buffers"));
+}
+
+TEST(Launch, CheckedModeKnowsTheBuffers) {
+  InputOptions inputOptions;
+  inputOptions.width = 64;
+  Inputs inputs = makeInputs(inputOptions);
+  std::string stats;
+  runInputs(inputs, 1, &stats, /*checked=*/true);
+  auto json = nlohmann::json::parse(stats);
+  ASSERT_TRUE(json[0]["options"]["checked"]);
+  std::map<std::string, bool> writable;
+  for (const auto &buffer : json[0]["options"]["buffers"])
+    writable[buffer[2]] = buffer[3];
+  EXPECT_TRUE(writable.at("out"));
+  EXPECT_FALSE(writable.at("q"));
+  EXPECT_FALSE(writable.at("kv"));
 }
 
 TEST(Inputs, SameSeedSameBytes) {

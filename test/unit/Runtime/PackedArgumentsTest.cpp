@@ -46,6 +46,30 @@ TEST(PackedArguments, FlattenedInTheKernelsOrder) {
     EXPECT_EQ(*static_cast<uint64_t *>(packed.pointers()[i]), expected[i]);
 }
 
+TEST(PackedArguments, BuffersSpanWhatAKernelMayTouch) {
+  uint16_t element = 0;
+  uint8_t byte = 0;
+  ArgumentTable table = {{"q", View{&element, "bf16", {2, 3, 5}, {40, 7}}},
+                         {"out", View{&element, "bf16", {1, 8}, {8}}},
+                         {"lse", View{nullptr, "f32", {0, 0}, {0}}},
+                         {"kv", Pool{&byte, 25, 10, 6000, 576}}};
+  PackedArguments packed(metaOf({{"q", Kind::View, 3, "bf16"},
+                                 {"out", Kind::View, 2, "bf16"},
+                                 {"lse", Kind::View, 2, "f32"},
+                                 {"kv", Kind::Pool, 0, ""}}),
+                         table);
+  ASSERT_EQ(packed.buffers().size(), 3u);
+  // From the first element to the last: 40 + 2 * 7 + 4, and that one.
+  EXPECT_EQ(packed.buffers()[0].bytes, 2u * 59);
+  EXPECT_EQ(packed.buffers()[0].name, "q");
+  EXPECT_FALSE(packed.buffers()[0].writable);
+  EXPECT_EQ(packed.buffers()[1].bytes, 16u);
+  EXPECT_TRUE(packed.buffers()[1].writable);
+  EXPECT_EQ(packed.buffers()[2].bytes, 3u * 6000);
+  EXPECT_EQ(packed.buffers()[2].data, &byte);
+  EXPECT_FALSE(packed.buffers()[2].writable);
+}
+
 TEST(PackedArguments, DisagreementsAreErrors) {
   int32_t element = 0;
   ArgumentTable table = {{"v", View{&element, "i32", {2, 3}, {3}}}, {"f", 0.5}};

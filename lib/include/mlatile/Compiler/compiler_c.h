@@ -140,8 +140,9 @@ MLATILE_COMPILER_API int mlatile_sim_load(const void *llvm_ir, size_t size,
  *   "seed"          warp order (default 0)
  *   "host_threads"  CTAs run on that many threads (default: one a processor)
  *   "checked"       report races and bad accesses (default false)
- *   "buffers"       [[address, bytes, "name"], ...]: for checked mode, the
- *                   global memory that the kernel may touch
+ *   "buffers"       [[address, bytes, "name", writable], ...]: for checked
+ *                   mode, the global memory that the kernel may touch; writable
+ *                   (default true) may be left out. None: no bounds
  * stats_json: null, or receives an object with counts of what ran
  *   ("seconds", "instructions": {name: warp instructions}, ...); free it with
  *   mlatile_compiler_free_string. */

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class Module;
@@ -30,6 +31,14 @@ struct LaunchDims {
   uint64_t dynamicSharedBytes = 0;
 };
 
+/// Global memory that a kernel may touch.
+struct Region {
+  const void *base = nullptr;
+  uint64_t bytes = 0;
+  bool writable = true;
+  std::string name;
+};
+
 struct Options {
   /// Order of warps, lanes and CTAs. 0 is the natural order; a correct kernel
   /// gives bitwise the same results under every seed.
@@ -39,6 +48,13 @@ struct Options {
   /// Host code generation, 0 to 3. Read by Program::create only. 0 compiles
   /// fastest and is hardly slower to run.
   unsigned optLevel = 0;
+  /// Checked mode: races on shared memory, reads of bytes nobody has written,
+  /// bounds, alignment, arrivals that do not add up, run-ahead on barriers.
+  /// docs/Executor.md. Read by Program::create only; two to ten times slower.
+  bool checked = false;
+  /// Read by launch() of a checked program: an access to global memory outside
+  /// all of these is an error. Empty: global memory has no bounds.
+  std::vector<Region> regions = {};
 };
 
 enum class MmaKind : unsigned {
