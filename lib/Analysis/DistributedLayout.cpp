@@ -17,7 +17,7 @@ constexpr size_t kLaneBits = 5;
 constexpr size_t kMaxWarpBits = 5;
 // No thread has more than 255 registers; far above it a layout is a mistake
 // that would only cost time (code generation takes minutes).
-constexpr int64_t kMaxRegs = 512;
+constexpr int64_t kMaxRegs = 1 << 10;
 constexpr int64_t kMaxCoord = int64_t(1) << 30;
 
 bool isZero(const Coords &basis) {

@@ -83,7 +83,7 @@ tile.kernel @scalar warps(1) (%q : !tile.view<[M], f32>) {
 // Far more values than a thread has registers would take minutes to compile.
 tile.kernel @large warps(4) (%q : !tile.view<[M, N], f32>) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{no layout of 'tensor<512x512xf32>' over 4 warps: expected at most 512 registers a thread, got more}}
+  // expected-error@+1 {{no layout of 'tensor<512x512xf32>' over 4 warps: expected at most 1024 registers a thread, got more}}
   %a = tile.load %q[%c0, %c0] : !tile.view<[M, N], f32> -> tensor<512x512xf32>
   tile.store %a, %q[%c0, %c0] : tensor<512x512xf32>, !tile.view<[M, N], f32>
   tile.return

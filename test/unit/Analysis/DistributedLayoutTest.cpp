@@ -90,9 +90,9 @@ TEST(DistributedLayout, RefusesMalformedVectors) {
             "expected bases that reach every element of a block of 4 bits, got "
             "rank 3");
   EXPECT_EQ(refusal({}, lane, {}, {int64_t(1) << 40}),
-            "expected at most 512 registers a thread, got more");
+            "expected at most 1024 registers a thread, got more");
   EXPECT_EQ(refusal(Bases(70, {1}), lane, {}, {1}),
-            "expected at most 512 registers a thread, got more");
+            "expected at most 1024 registers a thread, got more");
 }
 
 TEST(DistributedLayout, EveryElementHasItsPlaces) {
