@@ -3,6 +3,7 @@
 // Fibers of a CTA and who runs next. A lane that has to wait switches straight
 // to the next lane of its warp; there is no scheduler between them.
 #include "Checker.h"
+#include "StackShadow.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -307,6 +308,7 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
       lane.bulkStores.clear();
       lane.bulkGroups.clear();
       uint8_t *top = stacks + (lane.tid + 1) * each - i * kStackColour;
+      forgetFrames(top - (stackBytes - i * kStackColour), top);
       lane.context =
           make_fcontext(top, stackBytes - i * kStackColour, fiberMain);
     }
