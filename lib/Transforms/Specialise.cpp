@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Transforms/Specialise.h"
-#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "mlatile/Dialect/Tile/IR/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Pass/Pass.h"
@@ -67,7 +67,10 @@ Attribute deriveValue(ParameterAttr param, const Binding &binding) {
                        : Attribute(builder.getIndexAttr(field->value));
 }
 
-FailureOr<Binding> bind(KernelOp kernel, const ParamValues &given) {
+/// What is given, defaults and what is derived of them. With `complete` a
+/// parameter without a value is an error.
+FailureOr<Binding> bind(KernelOp kernel, const ParamValues &given,
+                        bool complete) {
   for (const auto &[name, text] : given) {
     ParameterAttr param = kernel.lookupParam(name);
     if (!param) {
@@ -98,11 +101,12 @@ FailureOr<Binding> bind(KernelOp kernel, const ParamValues &given) {
         return failure();
       value = *parsed;
     }
-    if (!value)
+    if (value)
+      binding[name] = value;
+    else if (complete)
       return kernel.emitOpError() << "parameter " << name << " ("
                                   << stringifyParamKind(param.getKind())
                                   << ") has no default: give it a value";
-    binding[name] = value;
   }
   return binding;
 }
@@ -113,11 +117,14 @@ int64_t asInteger(Attribute value) {
   return cast<IntegerAttr>(value).getInt();
 }
 
-/// Checks and erases the requirements; reports every violated one.
+/// Checks the requirements whose parameters are all bound; reports every
+/// violated one.
 LogicalResult checkRequirements(KernelOp kernel, const Binding &binding) {
   bool good = true;
-  for (RequireOp require :
-       llvm::make_early_inc_range(kernel.getBody().getOps<RequireOp>())) {
+  for (RequireOp require : kernel.getBody().getOps<RequireOp>()) {
+    if (!llvm::all_of(require.getNames().getAsValueRange<StringAttr>(),
+                      [&](StringRef name) { return binding.contains(name); }))
+      continue;
     SmallVector<Attribute> values;
     std::string seen;
     Builder builder(kernel.getContext());
@@ -143,7 +150,6 @@ LogicalResult checkRequirements(KernelOp kernel, const Binding &binding) {
       good = false;
       break;
     }
-    require.erase();
   }
   return success(good);
 }
@@ -152,59 +158,13 @@ LogicalResult checkRequirements(KernelOp kernel, const Binding &binding) {
 /// included.
 void rewriteTypes(KernelOp kernel, const Binding &binding) {
   Builder builder(kernel.getContext());
-  auto bindDims = [&](ArrayRef<Attribute> dims) {
-    SmallVector<Attribute> bound;
-    for (Attribute dim : dims) {
-      auto name = dyn_cast<StringAttr>(dim);
-      Attribute value = name ? binding.lookup(name.getValue()) : Attribute();
-      bound.push_back(value ? builder.getI64IntegerAttr(asInteger(value))
-                            : dim);
-    }
-    return bound;
-  };
-  auto bindFormat = [&](StringAttr format, bool isBound) {
-    Attribute value = isBound ? Attribute() : binding.lookup(format.getValue());
-    return value ? std::make_pair(cast<StringAttr>(value), true)
-                 : std::make_pair(format, isBound);
-  };
-
+  Bindings values;
+  for (const auto &entry : binding)
+    values.set(BindingAttr::get(builder.getContext(),
+                                builder.getStringAttr(entry.getKey()),
+                                /*to=*/{}, entry.getValue()));
   AttrTypeReplacer replacer;
-  replacer.addReplacement([&](RankedTensorType tensor)
-                              -> std::optional<std::pair<Type, WalkResult>> {
-    auto dims = dyn_cast_if_present<DimsAttr>(tensor.getEncoding());
-    if (!dims)
-      return std::nullopt;
-    SmallVector<Attribute> bound = bindDims(dims.getDims());
-    SmallVector<int64_t> shape;
-    for (Attribute dim : bound) {
-      auto size = dyn_cast<IntegerAttr>(dim);
-      shape.push_back(size ? size.getInt() : ShapedType::kDynamic);
-    }
-    Attribute encoding;
-    if (llvm::is_contained(shape, ShapedType::kDynamic))
-      encoding = DimsAttr::get(tensor.getContext(), bound);
-    return std::make_pair(
-        Type(RankedTensorType::get(shape, tensor.getElementType(), encoding)),
-        WalkResult::skip());
-  });
-  replacer.addReplacement([&](ViewType view) {
-    return std::make_pair(
-        Type(ViewType::get(view.getContext(), bindDims(view.getDims()),
-                           view.getElementType())),
-        WalkResult::skip());
-  });
-  replacer.addReplacement([&](PoolType pool) {
-    auto [format, isBound] = bindFormat(pool.getFormat(), pool.getBound());
-    return std::make_pair(
-        Type(PoolType::get(pool.getContext(), format, isBound)),
-        WalkResult::skip());
-  });
-  replacer.addReplacement([&](RowsType rows) {
-    auto [format, isBound] = bindFormat(rows.getFormat(), rows.getBound());
-    return std::make_pair(Type(RowsType::get(rows.getContext(), format, isBound,
-                                             bindDims(rows.getDims()))),
-                          WalkResult::skip());
-  });
+  values.addTo(replacer, /*dropStatic=*/true);
   replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
@@ -284,6 +244,14 @@ llvm::Expected<ParamValues> parseParamValues(StringRef text) {
   return values;
 }
 
+llvm::LogicalResult checkParams(Operation *op, const ParamValues &params,
+                                bool complete) {
+  auto kernel = cast<KernelOp>(op);
+  FailureOr<Binding> binding = bind(kernel, params, complete);
+  return success(succeeded(binding) &&
+                 succeeded(checkRequirements(kernel, *binding)));
+}
+
 llvm::LogicalResult specialise(ModuleOp module, StringRef name,
                                const ParamValues &params) {
   FailureOr<KernelOp> found = findKernel(module, name);
@@ -297,11 +265,22 @@ llvm::LogicalResult specialise(ModuleOp module, StringRef name,
   });
   if (calls.wasInterrupted())
     return failure();
-  FailureOr<Binding> binding = bind(kernel, params);
+  calls = kernel.getBody().walk([](CallOp call) {
+    call.emitOpError(
+        "in a kernel: inline the step before (-tile-inline-calls)");
+    return WalkResult::interrupt();
+  });
+  if (calls.wasInterrupted())
+    return failure();
+  FailureOr<Binding> binding = bind(kernel, params, /*complete=*/true);
   if (failed(binding) || failed(checkRequirements(kernel, *binding)))
     return failure();
-  for (KernelOp other : llvm::make_early_inc_range(module.getOps<KernelOp>()))
-    if (other != kernel)
+  for (RequireOp require :
+       llvm::make_early_inc_range(kernel.getBody().getOps<RequireOp>()))
+    require.erase();
+  // Steps too: this kernel calls none, and their names now mean nothing.
+  for (Operation &other : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<KernelOp, func::FuncOp>(other) && &other != kernel)
       other.erase();
   rewriteTypes(kernel, *binding);
   replaceParams(kernel, *binding);

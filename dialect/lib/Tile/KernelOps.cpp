@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.kernel, and verifiers of the ops that belong to kernels. Numbers are
 // those of the ODS text.
-#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "NameChecker.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -237,154 +236,16 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-namespace {
-/// Checks the names that stand in types against the kernel's parameters.
-class NameChecker {
-public:
-  explicit NameChecker(KernelOp kernel) : kernel(kernel) {}
-
-  /// kernel_c6 for one type; types seen before are not looked at again.
-  LogicalResult check(Operation *op, Type type) {
-    if (!seen.insert(type).second)
-      return success();
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      if (auto dims = dyn_cast_if_present<DimsAttr>(tensor.getEncoding()))
-        return checkDims(op, dims.getDims());
-    if (auto view = dyn_cast<ViewType>(type)) {
-      for (Attribute dim : view.getDims())
-        if (auto name = dyn_cast<StringAttr>(dim))
-          if (kernel.lookupParam(name) && failed(checkIndex(op, name)))
-            return failure();
-      return success();
-    }
-    if (auto pool = dyn_cast<PoolType>(type))
-      return checkFormat(op, pool.getFormat(), pool.getBound());
-    if (auto rows = dyn_cast<RowsType>(type))
-      return failure(
-          failed(checkFormat(op, rows.getFormat(), rows.getBound())) ||
-          failed(checkDims(op, rows.getDims())));
-    return success();
-  }
-
-  /// param_c1, param_c2
-  LogicalResult check(ParamOp op) {
-    ParameterAttr param = kernel.lookupParam(op.getName());
-    if (!param)
-      return unknown(op, op.getName(), "parameter");
-    bool isBool = op.getType().isInteger(1);
-    if (param.getKind() != (isBool ? ParamKind::Bool : ParamKind::Index))
-      return op.emitOpError()
-             << "parameter " << op.getName() << " is "
-             << stringifyParamKind(param.getKind()) << ", got " << op.getType();
-    return success();
-  }
-
-  /// require_c2
-  LogicalResult check(RequireOp op) {
-    for (auto name : op.getNames().getAsRange<StringAttr>()) {
-      ParameterAttr param = kernel.lookupParam(name);
-      if (!param)
-        return unknown(op, name, "parameter");
-      if (param.getKind() == ParamKind::Format)
-        return op.emitOpError()
-               << "expected index or i1 parameters, got format "
-               << name.getValue();
-    }
-    return success();
-  }
-
-  /// dequant_c3 while the format is a parameter
-  LogicalResult check(DequantOp op) {
-    RowsType rows = op.getRows().getType();
-    auto name = dyn_cast_if_present<StringAttr>(dimsOf(op.getType())[1]);
-    StringRef field = op.getSizeField();
-    if (rows.getBound())
-      return success();
-    ParameterAttr param = name ? kernel.lookupParam(name) : ParameterAttr();
-    if (!param || param.getSource() != rows.getFormat() ||
-        param.getField().getValue() != field)
-      return op.emitOpError()
-             << "expected the second dimension to be a parameter derived as "
-             << rows.getFormat().getValue() << '.' << field << ", got "
-             << dimName(dimsOf(op.getType())[1]);
-    return success();
-  }
-
-private:
-  LogicalResult unknown(Operation *op, StringRef name, StringRef what) {
-    auto diag = op->emitOpError()
-                << what << " " << name << " is not a parameter of kernel @"
-                << kernel.getSymName();
-    auto &note = diag.attachNote(kernel.getLoc()) << "its parameters: ";
-    if (kernel.getParams().empty())
-      note << "none";
-    llvm::interleaveComma(
-        kernel.getParams().getAsRange<ParameterAttr>(), note,
-        [&](ParameterAttr p) { note << p.getName().getValue(); });
-    return diag;
-  }
-
-  LogicalResult checkIndex(Operation *op, StringAttr name) {
-    ParameterAttr param = kernel.lookupParam(name);
-    if (!param)
-      return unknown(op, name, "dimension");
-    if (param.getKind() != ParamKind::Index)
-      return op->emitOpError() << "dimension " << name.getValue()
-                               << ": expected an index parameter, got "
-                               << stringifyParamKind(param.getKind());
-    return success();
-  }
-
-  LogicalResult checkDims(Operation *op, ArrayRef<Attribute> dims) {
-    for (Attribute dim : dims)
-      if (auto name = dyn_cast<StringAttr>(dim))
-        if (failed(checkIndex(op, name)))
-          return failure();
-    return success();
-  }
-
-  LogicalResult checkFormat(Operation *op, StringAttr format, bool bound) {
-    if (bound)
-      return success();
-    ParameterAttr param = kernel.lookupParam(format);
-    if (!param)
-      return unknown(op, format, "format");
-    if (param.getKind() != ParamKind::Format)
-      return op->emitOpError() << "format " << format.getValue()
-                               << ": expected a format parameter, got "
-                               << stringifyParamKind(param.getKind());
-    return success();
-  }
-
-  KernelOp kernel;
-  llvm::DenseSet<Type> seen;
-};
-} // namespace
-
 LogicalResult KernelOp::verifyRegions() {
   if (!isa<ReturnOp>(getBody().front().back())) // kernel_c7
     return emitOpError("expected the body to end in tile.return");
-  NameChecker checker(*this);
+  NameChecker checker(*this); // kernel_c6, param_c1, param_c2, require_c2
   for (Type type : getArgumentTypes())
     if (failed(checker.check(*this, type)))
       return failure();
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (failed(checker.check(op, type)))
-        return WalkResult::interrupt();
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Type type : block.getArgumentTypes())
-          if (failed(checker.check(op, type)))
-            return WalkResult::interrupt();
-    LogicalResult own = success();
-    if (auto param = dyn_cast<ParamOp>(op))
-      own = checker.check(param);
-    else if (auto require = dyn_cast<RequireOp>(op))
-      own = checker.check(require);
-    else if (auto dequant = dyn_cast<DequantOp>(op))
-      own = checker.check(dequant);
-    return failed(own) ? WalkResult::interrupt() : WalkResult::advance();
+    return failed(checker.check(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

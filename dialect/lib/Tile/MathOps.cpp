@@ -76,7 +76,10 @@ LogicalResult DotOp::verify() {
 }
 
 bool DotScaledOp::blocksAlongK() {
-  return sameDim(dimsOf(getScale().getType())[1], dimsOf(getB().getType())[1]);
+  // Of the scaled operand, the dimension that is not K.
+  int outer = getScaleA() ? 0 : 1;
+  return sameDim(dimsOf(getScale().getType())[outer],
+                 dimsOf(getScaled().getType())[outer]);
 }
 
 LogicalResult DotScaledOp::verify() {
@@ -86,10 +89,13 @@ LogicalResult DotScaledOp::verify() {
       c.getRank() != 2) // dot_scaled_c1
     return emitOpError() << "expected operands of rank 2, got " << a << ", "
                          << b << ", " << scale << " and " << c;
-  Type element = b.getElementType();
+  StringRef scaledName = getScaleA() ? "a" : "b";
+  StringRef otherName = getScaleA() ? "b" : "a";
+  StringRef outerName = getScaleA() ? "M" : "N";
+  Type element = getScaled().getType().getElementType();
   if (!element.isBF16() && !element.isF16()) // dot_scaled_c2
-    return emitOpError() << "expected b of element type bf16 or f16, got "
-                         << element;
+    return emitOpError() << "expected " << scaledName
+                         << " of element type bf16 or f16, got " << element;
   if (!scale.getElementType().isF32() ||
       !c.getElementType().isF32()) // dot_scaled_c3
     return emitOpError() << "expected scale and c of element type f32, got "
@@ -99,20 +105,24 @@ LogicalResult DotScaledOp::verify() {
   if (failed(verifyDotDims(*this, da, db, dimsOf(c)))) // dot_scaled_c4
     return failure();
   // dot_scaled_c5
-  bool sameK = sameDim(ds[0], db[0]), sameN = sameDim(ds[1], db[1]);
-  if (sameK == sameN)
-    return emitOpError() << "expected one dimension of scale to be that of b, "
-                         << dimNames(db) << ", and the other to count blocks, "
+  ArrayRef<Attribute> scaled = getScaleA() ? da : db;
+  bool same0 = sameDim(ds[0], scaled[0]), same1 = sameDim(ds[1], scaled[1]);
+  if (same0 == same1)
+    return emitOpError() << "expected one dimension of scale to be that of "
+                         << scaledName << ", " << dimNames(scaled)
+                         << ", and the other to count blocks, "
                          << "got " << dimNames(ds);
-  Type expected = sameN ? element : Float32Type::get(getContext());
-  if (a.getElementType() != expected)
-    return emitOpError() << "expected a of element type " << expected
-                         << " for blocks along " << (sameN ? "K" : "N")
-                         << ", got " << a.getElementType();
+  bool alongK = blocksAlongK();
+  Type expected = alongK ? element : Float32Type::get(getContext());
+  Type other = getOther().getType().getElementType();
+  if (other != expected)
+    return emitOpError() << "expected " << otherName << " of element type "
+                         << expected << " for blocks along "
+                         << (alongK ? "K" : outerName) << ", got " << other;
   // dot_scaled_c6
-  int dim = sameN ? 0 : 1;
+  int dim = same0 ? 1 : 0;
   auto blocks = dyn_cast_if_present<IntegerAttr>(ds[dim]);
-  auto size = dyn_cast_if_present<IntegerAttr>(db[dim]);
+  auto size = dyn_cast_if_present<IntegerAttr>(scaled[dim]);
   if (blocks && size &&
       (blocks.getInt() < 1 || blocks.getInt() >= size.getInt() ||
        size.getInt() % blocks.getInt() != 0))

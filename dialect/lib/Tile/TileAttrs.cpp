@@ -218,3 +218,99 @@ ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   return success();
 }
+
+//===-- #tile.binding
+//------------------------------------------------------===//
+
+BindingAttr BindingAttr::parseBare(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name, word;
+  if (parser.parseKeyword(&name) || parser.parseEqual())
+    return {};
+  Builder &builder = parser.getBuilder();
+  Attribute value;
+  StringAttr to;
+  std::string text;
+  int64_t number = 0;
+  SMLoc valueLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalString(&text))) {
+    value = builder.getStringAttr(text);
+  } else if (succeeded(parser.parseOptionalKeyword(&word))) {
+    // Before the integer, which would take `true` for 1.
+    if (word == "true" || word == "false")
+      value = builder.getBoolAttr(word == "true");
+    else
+      to = builder.getStringAttr(word);
+  } else {
+    OptionalParseResult isNumber = parser.parseOptionalInteger(number);
+    if (!isNumber.has_value())
+      parser.emitError(valueLoc, "expected a name, an integer, true, false or "
+                                 "a format in quotes");
+    if (!isNumber.has_value() || failed(*isNumber))
+      return {};
+    value = builder.getIndexAttr(number);
+  }
+  return BindingAttr::getChecked([&] { return parser.emitError(loc); },
+                                 parser.getContext(),
+                                 builder.getStringAttr(name), to, value);
+}
+
+std::string BindingAttr::getText() const {
+  if (getTo())
+    return getTo().str();
+  if (auto text = dyn_cast<StringAttr>(getValue()))
+    return ("\"" + text.getValue() + "\"").str();
+  if (auto flag = dyn_cast<BoolAttr>(getValue()))
+    return flag.getValue() ? "true" : "false";
+  return std::to_string(cast<IntegerAttr>(getValue()).getInt());
+}
+
+void BindingAttr::printBare(AsmPrinter &printer) const {
+  printer << getName().getValue() << " = " << getText();
+}
+
+Attribute BindingAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  BindingAttr binding = parseBare(parser);
+  if (!binding || parser.parseGreater())
+    return {};
+  return binding;
+}
+
+void BindingAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printBare(printer);
+  printer << '>';
+}
+
+LogicalResult BindingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  StringAttr name, StringAttr to,
+                                  Attribute value) {
+  for (StringAttr text : {name, to}) // binding_c1
+    if (text && !isValidDim(text))
+      return emitError() << "expected a name: a letter or _, then letters, "
+                            "digits or _, got '"
+                         << text.getValue() << "'";
+  if (!name || !to == !value) // binding_c2
+    return emitError() << "expected a name, and a name or a value for it";
+  if (!value || isa<BoolAttr>(value))
+    return success();
+  if (auto format = dyn_cast<StringAttr>(value)) {
+    if (!findCacheFormat(format.getValue()))
+      return emitError() << name.getValue() << ": unknown cache format \""
+                         << format.getValue() << "\", expected one of "
+                         << cacheFormatNames();
+    return success();
+  }
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (!number || !number.getType().isIndex())
+    return emitError() << name.getValue()
+                       << ": expected an integer, true, false or a format in "
+                          "quotes, got "
+                       << value;
+  if (number.getInt() < 0 || number.getInt() > kMaxParam)
+    return emitError() << name.getValue() << ": expected an integer from 0 to "
+                       << kMaxParam << ", got " << number.getInt();
+  return success();
+}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlatile/Dialect/Tile/IR/EnumKeyword.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,7 +44,8 @@ private:
 };
 
 /// Kernels may call shared steps (func.func); every op of ours may move there
-/// and back, apart from what belongs to a kernel's own body.
+/// and back, apart from what belongs to a kernel's own body. tile.call is none
+/// of the inliner's calls: its names have to be replaced.
 struct TileInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
@@ -126,6 +128,27 @@ static void printNames(OpAsmPrinter &printer, Operation *, ArrayAttr names) {
                         [&](StringRef name) { printer << name; });
 }
 
+static ParseResult parseBindings(OpAsmParser &parser, ArrayAttr &bindings) {
+  SmallVector<Attribute> list;
+  auto one = [&]() -> ParseResult {
+    BindingAttr binding = BindingAttr::parseBare(parser);
+    if (!binding)
+      return failure();
+    list.push_back(binding);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(one))
+    return failure();
+  bindings = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+static void printBindings(OpAsmPrinter &printer, Operation *,
+                          ArrayAttr bindings) {
+  llvm::interleaveComma(
+      bindings.getAsRange<BindingAttr>(), printer,
+      [&](BindingAttr binding) { binding.printBare(printer); });
+}
+
 /// The `else` value has the view's element type, so the text leaves it out.
 static ParseResult
 parseViewType(OpAsmParser &parser, Type &view,
@@ -146,28 +169,14 @@ static void printViewType(OpAsmPrinter &printer, Operation *, Type view, Value,
   printer << view;
 }
 
-/// An enum attribute as its keyword alone.
-template <typename AttrT, typename SymbolizeT>
-static ParseResult parseEnumKeyword(OpAsmParser &parser, AttrT &attr,
-                                    SymbolizeT symbolize, StringRef expected) {
-  StringRef word;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&word))
-    return failure();
-  auto value = symbolize(word);
-  if (!value)
-    return parser.emitError(loc)
-           << "expected " << expected << ", got '" << word << "'";
-  attr = AttrT::get(parser.getContext(), *value);
-  return success();
-}
-static ParseResult parseReduceKind(OpAsmParser &parser, ReduceKindAttr &kind) {
+ParseResult mlatile::tile::parseReduceKind(OpAsmParser &parser,
+                                           ReduceKindAttr &kind) {
   return parseEnumKeyword(
       parser, kind, [](StringRef word) { return symbolizeReduceKind(word); },
       "addf, maximumf, minimumf, addi or maxsi");
 }
-static void printReduceKind(OpAsmPrinter &printer, Operation *,
-                            ReduceKindAttr kind) {
+void mlatile::tile::printReduceKind(OpAsmPrinter &printer, Operation *,
+                                    ReduceKindAttr kind) {
   printer << stringifyReduceKind(kind.getValue());
 }
 static ParseResult parseRowField(OpAsmParser &parser, RowFieldAttr &field) {

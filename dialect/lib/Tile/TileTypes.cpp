@@ -55,8 +55,7 @@ static void printFormat(AsmPrinter &printer, StringAttr format, bool bound) {
     printer << format.getValue();
 }
 
-//===-- !tile.view
-//---------------------------------------------------------===//
+//===--- !tile.view -------------------------------------------------------===//
 
 Type ViewType::parse(AsmParser &parser) {
   SmallVector<Attribute> dims;
@@ -91,8 +90,7 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-//===-- !tile.pool
-//---------------------------------------------------------===//
+//===--- !tile.pool -------------------------------------------------------===//
 
 Type PoolType::parse(AsmParser &parser) {
   StringAttr format;
@@ -118,8 +116,7 @@ const CacheFormat *PoolType::getCacheFormat() const {
   return getBound() ? findCacheFormat(getFormat().getValue()) : nullptr;
 }
 
-//===-- !tile.rows
-//---------------------------------------------------------===//
+//===--- !tile.rows -------------------------------------------------------===//
 
 Type RowsType::parse(AsmParser &parser) {
   StringAttr format;

@@ -52,6 +52,19 @@ func.func @dot_scaled_sizes(%a: tensor<16x64xf16, "a">, %b: tensor<64x32xf16, "b
   return
 }
 
+// The first operand is scaled: blocks along K, then along M.
+// CHECK-LABEL: func.func @scale_a
+func.func @scale_a(%k: !k, %kt: !kt, %qt: tensor<512x?xbf16, #tile.dims<512, BH>>, %sc: tensor<?x?xf32, #tile.dims<BN, G>>,
+                   %st: tensor<?x?xf32, #tile.dims<G, BN>>, %z: tensor<?x?xf32, #tile.dims<BN, BH>>, %o: tensor<512x?xf32, #tile.dims<512, BH>>) {
+  // CHECK: %[[S:.*]] = tile.dot_scaled %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {scale_a} : !bf16_BN_512, !bf16_512_BH, !f32_BN_G, !f32_BN_BH
+  %s = tile.dot_scaled %k, %qt, %sc, %z {scale_a}
+    : !k, tensor<512x?xbf16, #tile.dims<512, BH>>, tensor<?x?xf32, #tile.dims<BN, G>>, tensor<?x?xf32, #tile.dims<BN, BH>>
+  // CHECK: tile.dot_scaled %{{.*}}, %[[S]], %{{.*}}, %{{.*}} {scale_a, warps = array<i64: 2, 2>} : !bf16_512_BN, !f32_BN_BH, !f32_G_BN, !f32_512_BH
+  %p = tile.dot_scaled %kt, %s, %st, %o {scale_a, warps = array<i64: 2, 2>}
+    : !kt, tensor<?x?xf32, #tile.dims<BN, BH>>, tensor<?x?xf32, #tile.dims<G, BN>>, tensor<512x?xf32, #tile.dims<512, BH>>
+  return
+}
+
 // CHECK-LABEL: func.func @kinds
 func.func @kinds(%f: tensor<4x8xf32>, %i: tensor<4x8xi32>) {
   // CHECK: tile.reduce minimumf %{{.*}} along 0 : tensor<4x8xf32> -> tensor<8xf32>

@@ -194,6 +194,54 @@ func.func @f(%a: tensor<16x64xf32>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>
 }
 
 // -----
+// dot_scaled_c2: the first operand is scaled
+func.func @f(%a: tensor<32x64xf32>, %b: tensor<64x16xbf16>, %s: tensor<32x4xf32>, %c: tensor<32x16xf32>) {
+  // expected-error@+1 {{expected a of element type bf16 or f16, got 'f32'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c {scale_a} : tensor<32x64xf32>, tensor<64x16xbf16>, tensor<32x4xf32>, tensor<32x16xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: the first operand is scaled, and the transpose was forgotten
+func.func @f(%a: tensor<32x64xbf16>, %b: tensor<64x16xbf16>, %s: tensor<4x32xf32>, %c: tensor<32x16xf32>) {
+  // expected-error@+1 {{expected one dimension of scale to be that of a, [32, 64], and the other to count blocks, got [4, 32]}}
+  %0 = tile.dot_scaled %a, %b, %s, %c {scale_a} : tensor<32x64xbf16>, tensor<64x16xbf16>, tensor<4x32xf32>, tensor<32x16xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: scales of b where a is scaled
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected one dimension of scale to be that of a, [16, 64], and the other to count blocks, got [4, 32]}}
+  %0 = tile.dot_scaled %a, %b, %s, %c {scale_a} : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: blocks along M
+func.func @f(%a: tensor<64x32xbf16>, %b: tensor<32x16xbf16>, %s: tensor<2x32xf32>, %c: tensor<64x16xf32>) {
+  // expected-error@+1 {{expected b of element type 'f32' for blocks along M, got 'bf16'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c {scale_a} : tensor<64x32xbf16>, tensor<32x16xbf16>, tensor<2x32xf32>, tensor<64x16xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: blocks along K
+func.func @f(%a: tensor<32x64xbf16>, %b: tensor<64x16xf32>, %s: tensor<32x4xf32>, %c: tensor<32x16xf32>) {
+  // expected-error@+1 {{expected b of element type 'bf16' for blocks along K, got 'f32'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c {scale_a} : tensor<32x64xbf16>, tensor<64x16xf32>, tensor<32x4xf32>, tensor<32x16xf32>
+  return
+}
+
+// -----
+// dot_scaled_c6: the first operand is scaled
+func.func @f(%a: tensor<32x64xbf16>, %b: tensor<64x16xbf16>, %s: tensor<32x3xf32>, %c: tensor<32x16xf32>) {
+  // expected-error@+1 {{expected a number of blocks that divides 64 and is less, got 3}}
+  %0 = tile.dot_scaled %a, %b, %s, %c {scale_a} : tensor<32x64xbf16>, tensor<64x16xbf16>, tensor<32x3xf32>, tensor<32x16xf32>
+  return
+}
+
+// -----
 // dot_scaled_c6
 func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<3x32xf32>, %c: tensor<16x32xf32>) {
   // expected-error@+1 {{expected a number of blocks that divides 64 and is less, got 3}}

@@ -148,8 +148,8 @@ tile.kernel @k params(FMT : format, N : index = FMT.nope, R : index = FMT.rope) 
 }
 
 // -----
-// dequant_c3: the same field of another format
-tile.kernel @k params(FMT : format, G : format, N : index = G.nope) warps(1) (%p: !tile.pool<FMT>) {
+// dequant_c3: another field of another format
+tile.kernel @k params(FMT : format, G : format, N : index = G.rope) warps(1) (%p: !tile.pool<FMT>) {
   %ids = tile.iota : tensor<8xi32>
   %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<8xi32> -> !tile.rows<FMT, [8]>, tensor<8xi1>
   // expected-error@+1 {{expected the second dimension to be a parameter derived as FMT.nope, got N}}

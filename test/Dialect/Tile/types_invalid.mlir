@@ -142,3 +142,7 @@ func.func private @f(!tile.rows<"dsv5", [4]>)
 // rows_c2
 // expected-error@+1 {{expected one dimension, the number of rows, got [4, BN]}}
 func.func private @f(!tile.rows<"dsv4", [4, BN]>)
+
+// -----
+// expected-error@+1 {{expected the name of a format parameter, got 'A.B'}}
+func.func private @f(!tile.pool<A.B>)

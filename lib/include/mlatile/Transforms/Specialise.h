@@ -31,9 +31,17 @@ using ParamValues = std::map<std::string, std::string>;
 /// a word that is not a pair, is an error.
 llvm::Expected<ParamValues> parseParamValues(llvm::StringRef text);
 
+/// Checks values for the parameters of a tile.kernel and what the kernel
+/// requires of them, and changes nothing. Without `complete` parameters may be
+/// missing; requirements on them are then left out. Diagnostics as by
+/// `specialise`.
+llvm::LogicalResult checkParams(mlir::Operation *kernel,
+                                const ParamValues &params, bool complete);
+
 /// Binds the parameters of `kernel` in `module`, in place, and erases the
-/// module's other kernels. An empty name means the only kernel. On failure
-/// a diagnostic has been emitted and the module is half rewritten: drop it.
+/// module's other kernels and its steps. An empty name means the only kernel.
+/// On failure a diagnostic has been emitted and the module is half rewritten:
+/// drop it.
 llvm::LogicalResult specialise(mlir::ModuleOp module, llvm::StringRef kernel,
                                const ParamValues &params);
 

@@ -20,10 +20,10 @@ def TileSpecialise : Pass<"tile-specialise", "::mlir::ModuleOp"> {
     * the kernel is verified again, now with sizes: what only some shapes get
       wrong is reported here, at its line.
 
-    Precondition: functions that the kernel calls are inlined (`-inline`); the
-    names in their types are those of the kernel.
+    Precondition: steps that the kernel calls are inlined (`-inline`,
+    `-tile-inline-calls`); the names in their types are those of the kernel.
     Postcondition: no parameter, no name in a tile, no `tile.param` or
-    `tile.require` is left. The kernel keeps its name, `arg_names` and other
+    `tile.require` is left, and no other kernel or step in the module. The kernel keeps its name, `arg_names` and other
     attributes and gains `tile.bound`, the dictionary of the values.
 
     An unknown, missing, derived or ill-typed value, a violated requirement

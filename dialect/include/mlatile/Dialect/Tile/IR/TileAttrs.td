@@ -3,6 +3,7 @@
 #define MLATILE_DIALECT_TILE_IR_TILEATTRS_TD
 
 include "mlatile/Dialect/Tile/IR/TileDialect.td"
+include "mlatile/Dialect/Tile/IR/TileReduceKind.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/TensorEncoding.td"
@@ -26,9 +27,12 @@ def Tile_DimsAttr : Tile_Attr<"Dims", "dims",
     * dims_c2: as many entries as the tensor has dimensions.
     * dims_c3: a named dimension is `?`; an integer equals the static size.
 
-    Example: `tensor<?x512xbf16, #tile.dims<BH, 512>>`
+    Example:
+    ```mlir
+    tensor<?x512xbf16, #tile.dims<BH, 512>>
+    ```
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::Attribute">:$dims);
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute", "names and integers">:$dims);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
@@ -43,9 +47,12 @@ def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
     * pipeline_c1: `stages` is from 1 to 8.
     * pipeline_c2: `tile.pipeline` stands on `scf.for` only.
 
-    Example: `scf.for ... { ... } {tile.pipeline = #tile.pipeline<stages = 2>}`
+    Example:
+    ```mlir
+    #tile.pipeline<stages = 2>
+    ```
   }];
-  let parameters = (ins "int64_t":$stages);
+  let parameters = (ins AttrParameter<"int64_t", "of the ring">:$stages);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -71,13 +78,16 @@ def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
       to 2147483647, a format is a known one, in quotes.
     * parameter_c2: the field exists and has the parameter's kind.
 
-    Examples: `#tile.parameter<BH : index = 16>`,
-    `#tile.parameter<FMT : format = "dsv4">`,
-    `#tile.parameter<NOPE : index = FMT.nope>`
+    Examples:
+    ```mlir
+    #tile.parameter<BH : index = 16>
+    #tile.parameter<FMT : format = "dsv4">
+    #tile.parameter<NOPE : index = FMT.nope>
+    ```
   }];
   let parameters = (ins
-    "::mlir::StringAttr":$name,
-    "::mlatile::tile::ParamKind":$kind,
+    AttrParameter<"::mlir::StringAttr", "as the kernel says it">:$name,
+    AttrParameter<"::mlatile::tile::ParamKind", "`format`, `index` or `i1`">:$kind,
     OptionalParameter<"::mlir::Attribute", "the default, null if none">:$value,
     OptionalParameter<"::mlir::StringAttr", "the format parameter derived from">:$source,
     OptionalParameter<"::mlir::StringAttr", "the field of it">:$field);
@@ -91,17 +101,39 @@ def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
   }];
 }
 
-def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "combining function of a reduction", [
-    I32EnumAttrCase<"AddF", 0, "addf">,
-    I32EnumAttrCase<"MaximumF", 1, "maximumf">,
-    I32EnumAttrCase<"MinimumF", 2, "minimumf">,
-    I32EnumAttrCase<"AddI", 3, "addi">,
-    I32EnumAttrCase<"MaxSI", 4, "maxsi">]> {
-  let cppNamespace = "::mlatile::tile";
-  let genSpecializedAttr = 0;
-}
-def Tile_ReduceKindAttr : EnumAttr<Tile_Dialect, Tile_ReduceKind, "reduce_kind"> {
-  let assemblyFormat = "$value";
+def Tile_BindingAttr : Tile_Attr<"Binding", "binding"> {
+  let summary = "what a name of a step stands for in one call";
+  let description = [{
+    `name` is a name that the step uses. It stands for a name of the caller
+    (`to`) or for a value: an integer, `true` or `false`, a format in quotes.
+
+    Constraints:
+    * binding_c1: `name` and `to` are a letter or `_` first, then letters,
+      digits or `_`.
+    * binding_c2: either `to` or a value; an integer (`index`) is from 0 to
+      2147483647, a format is a known one.
+
+    Examples:
+    ```mlir
+    #tile.binding<FMT = EXTRA>
+    #tile.binding<BN = 16>
+    #tile.binding<FMT = "dsv4">
+    #tile.binding<SPLIT = true>
+    ```
+  }];
+  let parameters = (ins
+    AttrParameter<"::mlir::StringAttr", "as the step says it">:$name,
+    OptionalParameter<"::mlir::StringAttr", "the name in the caller">:$to,
+    OptionalParameter<"::mlir::Attribute", "the value, null if it is a name">:$value);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// `NAME = what`, without the attribute's brackets.
+    static BindingAttr parseBare(::mlir::AsmParser &parser);
+    void printBare(::mlir::AsmPrinter &printer) const;
+    /// What the name stands for, as in the source: `EXTRA`, `16`, `"dsv4"`.
+    ::std::string getText() const;
+  }];
 }
 
 def Tile_RowField : I32EnumAttr<"RowField", "part of a gathered row", [

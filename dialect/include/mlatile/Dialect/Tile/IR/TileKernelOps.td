@@ -100,6 +100,13 @@ def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]>
   let description = [{
     Ends the body of a `tile.kernel`. There are no operands: results leave a
     kernel through `tile.store`.
+
+    Example:
+    ```mlir
+    tile.kernel @nothing warps(4) () {
+      tile.return
+    }
+    ```
   }];
   let assemblyFormat = "attr-dict";
 }
@@ -115,7 +122,13 @@ def Tile_ParamOp : Tile_Op<"param", [Pure]> {
     * param_c2: the result type is that of the parameter: `index` or `i1`. A
       format has no value; derive a parameter from it.
 
-    Example: `%split = tile.param SPLIT : i1`
+    Example:
+    ```mlir
+    tile.kernel @one_way params(SPLIT : i1 = false) warps(4) () {
+      %split = tile.param SPLIT : i1
+      tile.return
+    }
+    ```
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyTypeOf<[Index, I1]>:$result);
@@ -137,7 +150,10 @@ def Tile_RequireOp : Tile_Op<"require", [HasParent<"KernelOp">]> {
 
     Example:
     ```mlir
-    tile.require affine_set<(n) : (n mod 16 == 0)>(BN), "a candidate tile is whole mma rows"
+    tile.kernel @whole_rows params(BN : index = 32) warps(4) () {
+      tile.require affine_set<(n) : (n mod 16 == 0)>(BN), "a candidate tile is whole mma rows"
+      tile.return
+    }
     ```
   }];
   let arguments = (ins IntegerSetAttr:$set, StrArrayAttr:$names, StrAttr:$message);
@@ -148,10 +164,15 @@ def Tile_RequireOp : Tile_Op<"require", [HasParent<"KernelOp">]> {
 def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
   let summary = "index of this block in the grid";
   let description = [{
+    Equal in all threads of the block, from 0 up to the grid's size.
+
     Constraints:
     * program_id_c1: the axis is 0, 1 or 2.
 
-    Example: `%t = tile.program_id 0 : index`
+    Example:
+    ```mlir
+    %t = tile.program_id 0 : index
+    ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<0>, IntMaxValue<2>]>:$axis);
   let results = (outs Index:$result);
@@ -161,10 +182,15 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
 def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let summary = "extent of a dimension of a view";
   let description = [{
+    A run-time value, also where the view's type gives an integer.
+
     Constraints:
     * dim_c1: the axis is one of the view's.
 
-    Example: `%heads = tile.dim %q, 1 : !tile.view<[T, H, D], bf16>`
+    Example:
+    ```mlir
+    %heads = tile.dim %q, 1 : !tile.view<[T, H, D], bf16>
+    ```
   }];
   let arguments = (ins Tile_ViewType:$view, I64Attr:$axis);
   let results = (outs Index:$result);
@@ -177,7 +203,10 @@ def Tile_SlotsOp : Tile_Op<"slots", [Pure]> {
   let description = [{
     Pages times page size: the ids from 0 up to it are addressable.
 
-    Example: `%n = tile.slots %kv : !tile.pool<FMT>`
+    Example:
+    ```mlir
+    %n = tile.slots %kv : !tile.pool<FMT>
+    ```
   }];
   let arguments = (ins Tile_PoolType:$pool);
   let results = (outs Index:$result);

@@ -9,10 +9,16 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def Tile_FullOp : Tile_Op<"full", [Pure]> {
   let summary = "a tile of one value";
   let description = [{
+    Every element is `value`. Constants of tiles are made by it, because
+    `arith.constant` cannot have a dimension that is still a name.
+
     Constraints:
     * full_c1: the result's element type is the type of the value.
 
-    Example: `%zero = tile.full %c : f32 -> tensor<?x?xf32, #tile.dims<BH, BN>>`
+    Example:
+    ```mlir
+    %zero = tile.full %c : f32 -> tensor<?x?xf32, #tile.dims<BH, BN>>
+    ```
   }];
   let arguments = (ins Tile_Scalar:$value);
   let results = (outs Tile_Tile:$result);
@@ -23,10 +29,15 @@ def Tile_FullOp : Tile_Op<"full", [Pure]> {
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "0, 1, 2 ...";
   let description = [{
+    Element `i` is `i`.
+
     Constraints:
     * iota_c1: the result is a tile of rank 1 and element type i32.
 
-    Example: `%i = tile.iota : tensor<?xi32, #tile.dims<BN>>`
+    Example:
+    ```mlir
+    %i = tile.iota : tensor<?xi32, #tile.dims<BN>>
+    ```
   }];
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -81,17 +92,23 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AllTypesMatch<["c", "result"
     * along N, where one `scale` serves a row of `b`, `a` is f32, is multiplied
       by the scale in f32 and rounded once, to nearest even, to `b`'s type.
 
+    With `scale_a` it is `a` that is scaled, by `scale` [M / gm, K / gk], and
+    everything above holds with `a` and `b`, M and N exchanged: `scale` is
+    [M, blocks] for blocks along K, [blocks, K] for blocks along M, where `b` is
+    f32.
+
     A scale that is NaN or infinite reaches every element it applies to, also
     through a zero. The order of the sums is not specified.
 
     Constraints:
     * dot_scaled_c1: `a`, `b`, `scale` and `c` are tiles of rank 2.
-    * dot_scaled_c2: `b` has element type bf16 or f16.
+    * dot_scaled_c2: the scaled operand has element type bf16 or f16.
     * dot_scaled_c3: `scale` and `c` have element type f32.
     * dot_scaled_c4: K of `a` is K of `b`; M and N are those of `c`.
-    * dot_scaled_c5: exactly one dimension of `scale` is that of `b`. If it is
-      N, the blocks lie along K and `a` has `b`'s element type; if it is K, they
-      lie along N and `a` is f32.
+    * dot_scaled_c5: exactly one dimension of `scale` is that of the scaled
+      operand. If it is N (M), the blocks lie along K and both operands have one
+      element type; if it is K, they lie along N (M) and the other operand is
+      f32.
     * dot_scaled_c6: of known sizes the number of blocks divides the dimension
       they lie along, and there are fewer blocks than elements.
     * dot_scaled_c7: `warps` is two positive powers of two.
@@ -108,15 +125,20 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AllTypesMatch<["c", "result"
     ```
   }];
   let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$scale, Tile_Tile:$c,
-                       OptionalAttr<DenseI64ArrayAttr>:$warps);
+                       OptionalAttr<DenseI64ArrayAttr>:$warps, UnitAttr:$scale_a);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $scale `,` $c attr-dict `:` type($a) `,` type($b) `,` type($scale) `,` type($c)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// True if the blocks lie along K, false if along N.
+    /// True if the blocks lie along K, false if along N (M).
     bool blocksAlongK();
+    /// What `scale` belongs to, and the other operand.
+    ::mlir::TypedValue<::mlir::RankedTensorType> getScaled() { return getScaleA() ? getA() : getB(); }
+    ::mlir::TypedValue<::mlir::RankedTensorType> getOther() { return getScaleA() ? getB() : getA(); }
+    /// The dimension of `scale` that counts blocks.
+    int getBlockDim() { return blocksAlongK() == getScaleA() ? 1 : 0; }
   }];
 }
 

@@ -117,7 +117,8 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
     * dequant_c2: its first dimension is that of the rows.
     * dequant_c3: its second dimension is the field's: the size in a bound
       format, else a parameter derived as `<format>.nope` (`nope`,
-      `payload`), `.rope` or `.groups` (`scale`).
+      `payload`), `.rope` or `.groups` (`scale`). Of another format will do,
+      whose size has to agree once both are bound.
     * dequant_c4: a bound format has the field (some have no `rope`).
     * dequant_c5: the element type is bf16, f16 or f32 for `nope` and
       `payload`, bf16 or f32 for `rope`, f32 for `scale`.

@@ -10,7 +10,7 @@ class Tile_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, mnemonic, traits>;
 
 // A tile of any element type.
-def Tile_Tile : RankedTensorOf<[AnyInteger, AnyFloat, Index]>;
+def Tile_Tile : RankedTensorOf<[AnyInteger, AnyFloat, Index], [], "tile">;
 def Tile_Scalar : AnyTypeOf<[AnySignlessInteger, AnyFloat, Index], "integer, float or index">;
 def Tile_TileOrScalar : AnyTypeOf<[Tile_Tile, Tile_Scalar], "tile or scalar">;
 

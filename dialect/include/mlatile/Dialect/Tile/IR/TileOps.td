@@ -3,6 +3,7 @@
 #ifndef MLATILE_DIALECT_TILE_IR_TILEOPS_TD
 #define MLATILE_DIALECT_TILE_IR_TILEOPS_TD
 
+include "mlatile/Dialect/Tile/IR/TileCallOps.td"
 include "mlatile/Dialect/Tile/IR/TileKernelOps.td"
 include "mlatile/Dialect/Tile/IR/TileMathOps.td"
 include "mlatile/Dialect/Tile/IR/TileMemoryOps.td"

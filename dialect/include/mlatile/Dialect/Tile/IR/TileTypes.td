@@ -24,10 +24,13 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
     * view_c2: the element is an integer of 8, 16, 32 or 64 bits or a float of
       at most 64.
 
-    Example: `!tile.view<[T, H, 512], bf16>`
+    Example:
+    ```mlir
+    !tile.view<[T, H, 512], bf16>
+    ```
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::Attribute">:$dims,
-                        "::mlir::Type":$elementType);
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute", "names and integers">:$dims,
+                        TypeParameter<"::mlir::Type", "of an element">:$elementType);
   let extraClassDeclaration = [{
     int64_t getRank() const { return getDims().size(); }
   }];
@@ -43,9 +46,14 @@ def Tile_PoolType : Tile_Type<"Pool", "pool"> {
     Constraints:
     * pool_c1: a format in quotes is in that table.
 
-    Examples: `!tile.pool<FMT>`, `!tile.pool<"dsv4">`
+    Examples:
+    ```mlir
+    !tile.pool<FMT>
+    !tile.pool<"dsv4">
+    ```
   }];
-  let parameters = (ins "::mlir::StringAttr":$format, "bool":$bound);
+  let parameters = (ins TypeParameter<"::mlir::StringAttr", "of the cache, or a parameter">:$format,
+                        TypeParameter<"bool", "the format is no parameter">:$bound);
   let extraClassDeclaration = [{
     /// The format, or null where it is still a parameter.
     const ::mlatile::CacheFormat *getCacheFormat() const;
@@ -62,10 +70,14 @@ def Tile_RowsType : Tile_Type<"Rows", "rows"> {
     * rows_c1: a format in quotes is in the table in Target/Format.h.
     * rows_c2: exactly one dimension, a name or an integer of 0 or more.
 
-    Example: `!tile.rows<FMT, [BN]>`
+    Example:
+    ```mlir
+    !tile.rows<FMT, [BN]>
+    ```
   }];
-  let parameters = (ins "::mlir::StringAttr":$format, "bool":$bound,
-                        ArrayRefParameter<"::mlir::Attribute">:$dims);
+  let parameters = (ins TypeParameter<"::mlir::StringAttr", "of the cache, or a parameter">:$format,
+                        TypeParameter<"bool", "the format is no parameter">:$bound,
+                        ArrayRefParameter<"::mlir::Attribute", "the number of rows">:$dims);
   let extraClassDeclaration = [{
     /// The format, or null where it is still a parameter.
     const ::mlatile::CacheFormat *getCacheFormat() const;
