@@ -88,4 +88,26 @@ std::optional<std::vector<int>> registersOnly(const DistributedLayout &from,
   return map;
 }
 
+std::optional<std::vector<int>> matrixTransposes(const DistributedLayout &from,
+                                                 const DistributedLayout &to) {
+  // Rows of a matrix over the lanes, two neighbours of a row in a pair.
+  const Bases rows{{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}};
+  const Bases columns{{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}};
+  if (from.shape() != to.shape() || from.warpBases() != to.warpBases() ||
+      from.laneBases() != rows || to.laneBases() != columns ||
+      from.regBases().empty() || from.regBases()[0] != Coords{0, 1} ||
+      to.regBases().empty() || to.regBases()[0] != Coords{1, 0} ||
+      !from.registersAdd() || !to.registersAdd())
+    return std::nullopt;
+  std::vector<int> pairs;
+  for (int r = 0, end = to.numRegs(); r < end; r += 2) {
+    Coords corner = to.regCoord(r);
+    std::optional<int> source = from.registerOf(corner, 0, 0);
+    if (!source || corner[0] % 8 || corner[1] % 8 || *source % 2)
+      return std::nullopt;
+    pairs.push_back(*source / 2);
+  }
+  return pairs;
+}
+
 } // namespace mlatile

@@ -91,6 +91,45 @@ bool checkBits(int bits, std::string *error) {
   return false;
 }
 
+bool checkPack(int pack, std::string *error) {
+  if (pack >= 0 && pack <= 2)
+    return true;
+  fail(error, "pack: expected 0, 1 or 2, got " + std::to_string(pack));
+  return false;
+}
+
+/// Where row bit `row` of an instruction (rows g and g + 8) stands along M: the
+/// 16 bits of a lane hold both rows, of several tiles where they are four.
+int64_t packedRow(int64_t row, int pack) {
+  if (pack == 0)
+    return row;
+  return row == 8 ? 1 : row << pack;
+}
+
+/// A fragment of 16 bits in which a lane's elements along K (dim `k`) are
+/// neighbours: its registers come first, steps of the instruction next, lanes
+/// last.
+void packAlongK(Fragment &one, int k, int pack) {
+  if (pack == 0)
+    return;
+  auto move = [&](Coords &basis) {
+    if (basis[k] == 8) // the second half of a step
+      basis[k] = 2;
+    else if (basis[k] > 1) // lanes
+      basis[k] <<= pack;
+  };
+  for (Coords &basis : one.reg)
+    move(basis);
+  for (Coords &basis : one.lane)
+    move(basis);
+  for (int bit = 1; bit < pack; ++bit) {
+    Coords step{0, 0};
+    step[k] = int64_t(2) << bit;
+    one.reg.push_back(std::move(step));
+  }
+  (k == 0 ? one.rows : one.cols) = int64_t(8) << pack;
+}
+
 bool checkShape(const Coords &shape, std::string *error) {
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] < 1) {
@@ -105,10 +144,32 @@ bool checkShape(const Coords &shape, std::string *error) {
 
 Result DistributedLayout::mmaAccumulator(int64_t m, int64_t n, int warpsM,
                                          int warpsN, std::string *error) {
+  return mmaAccumulator(m, n, warpsM, warpsN, 0, 0, error);
+}
+
+Result DistributedLayout::mmaAccumulator(int64_t m, int64_t n, int warpsM,
+                                         int warpsN, int packM, int packN,
+                                         std::string *error) {
+  if (!checkPack(packM, error) || !checkPack(packN, error))
+    return std::nullopt;
   isa::MmaShape shape = isa::mmaShape(16);
   Fragment one =
       fragment(shape.m, shape.n, 1, shape.regsC,
                [](int lane, int reg, int) { return isa::mmaC(lane, reg); });
+  auto move = [&](Coords &basis) {
+    basis = {packedRow(basis[0], packM), basis[1] << packN};
+  };
+  for (Coords &basis : one.reg)
+    move(basis);
+  for (Coords &basis : one.lane)
+    move(basis);
+  // Tiles of the instruction that share 16 bits.
+  for (int bit = 0; bit < packN; ++bit)
+    one.reg.push_back({0, int64_t(1) << bit});
+  for (int bit = 1; bit < packM; ++bit)
+    one.reg.push_back({int64_t(1) << bit, 0});
+  one.rows = packM ? shape.n << packM : shape.m;
+  one.cols = shape.n << packN;
   return tiled("mma accumulator", std::move(one), m, n, warpsM, warpsN, 0, 1,
                error);
 }
@@ -137,6 +198,36 @@ Result DistributedLayout::mmaOperandB(int64_t k, int64_t n, int bits,
                           [&](int lane, int reg, int element) {
                             return isa::mmaB(bits, lane, reg, element);
                           });
+  return tiled("mma operand B", std::move(one), k, n, warpsM, warpsN, -1, 1,
+               error);
+}
+
+Result DistributedLayout::mmaPackedOperandA(int64_t m, int64_t k, int packK,
+                                            int warpsM, int warpsN,
+                                            std::string *error) {
+  if (!checkPack(packK, error))
+    return std::nullopt;
+  isa::MmaShape shape = isa::mmaShape(16);
+  Fragment one = fragment(shape.m, shape.k, 2, shape.regsA,
+                          [](int lane, int reg, int element) {
+                            return isa::mmaA(16, lane, reg, element);
+                          });
+  packAlongK(one, 1, packK);
+  return tiled("mma operand A", std::move(one), m, k, warpsM, warpsN, 0, -1,
+               error);
+}
+
+Result DistributedLayout::mmaPackedOperandB(int64_t k, int64_t n, int packK,
+                                            int warpsM, int warpsN,
+                                            std::string *error) {
+  if (!checkPack(packK, error))
+    return std::nullopt;
+  isa::MmaShape shape = isa::mmaShape(16);
+  Fragment one = fragment(shape.k, shape.n, 2, shape.regsB,
+                          [](int lane, int reg, int element) {
+                            return isa::mmaB(16, lane, reg, element);
+                          });
+  packAlongK(one, 0, packK);
   return tiled("mma operand B", std::move(one), k, n, warpsM, warpsN, -1, 1,
                error);
 }

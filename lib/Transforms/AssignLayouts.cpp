@@ -3,6 +3,7 @@
 #include "mlatile/Transforms/LayoutClasses.h"
 #include "mlatile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -113,7 +114,12 @@ private:
         return op->emitOpError(error);
       return *slice;
     };
-    if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [init, arg] :
+           llvm::zip(loop.getInitArgsMutable(), loop.getRegionIterArgs()))
+        if (isa<RankedTensorType>(arg.getType()))
+          convertOperand(init, layoutOf(arg));
+    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
       auto slice = sliceOf(reduce.getOperand(), reduce.getAxis());
       if (failed(slice))
         return WalkResult::interrupt();

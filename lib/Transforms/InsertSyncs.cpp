@@ -4,6 +4,8 @@
 #include "mlatile/Transforms/SharedArena.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <utility>
+
 using namespace mlir;
 
 namespace mlatile {
@@ -78,11 +80,7 @@ public:
       if (auto sync = dyn_cast<tilegpu::SyncOp>(op)) {
         apply(sync.getScope(), state);
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        // Twice: what the end of an iteration left meets the next one.
-        State body = state;
-        visit(*loop.getBody(), body);
-        visit(*loop.getBody(), body);
-        merge(state, body);
+        visit(loop, state);
       } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
         State thenState = state, elseState = state;
         visit(branch.getThenRegion().front(), thenState);
@@ -97,6 +95,31 @@ public:
   }
 
 private:
+  /// What iterations need of each other stands in the loop; what they need of
+  /// the accesses before it, as far as no barrier in it comes first, is needed
+  /// once and stands before the loop.
+  void visit(scf::ForOp loop, State &state) {
+    if (inserting) {
+      State own;
+      visitTwice(loop, own);
+    }
+    bool inserts = std::exchange(inserting, false);
+    if (inserts)
+      needed = Need::None;
+    State body = state;
+    visitTwice(loop, body);
+    inserting = inserts;
+    if (inserts)
+      insertBefore(loop, needed, state);
+    merge(state, body);
+  }
+
+  /// What the end of an iteration left meets the next one.
+  void visitTwice(scf::ForOp loop, State &state) {
+    visit(*loop.getBody(), state);
+    visit(*loop.getBody(), state);
+  }
+
   void visit(tilegpu::SharedAccessOpInterface op, State &state) {
     SmallVector<Pending> now;
     for (const tilegpu::SharedAccess &access : op.getSharedAccesses()) {
@@ -115,20 +138,28 @@ private:
           one = Need::None;
         need = std::max(need, one);
       }
-    if (need != Need::None) {
-      OpBuilder b(op);
-      auto scope = need == Need::Cta ? tilegpu::SyncScope::Cta
-                                     : tilegpu::SyncScope::Warp;
-      tilegpu::SyncOp::create(b, op->getLoc(), scope);
-      apply(scope, state);
-    }
+    insertBefore(op, need, state);
     for (const Pending &pending : now) {
-      auto it = llvm::find(state, pending);
+      auto *it = llvm::find(state, pending);
       if (it == state.end())
         state.push_back(pending);
       else
         it->warpSynced = false;
     }
+  }
+
+  /// Only notes the need while nothing is inserted.
+  void insertBefore(Operation *op, Need need, State &state) {
+    if (need == Need::None)
+      return;
+    auto scope =
+        need == Need::Cta ? tilegpu::SyncScope::Cta : tilegpu::SyncScope::Warp;
+    if (inserting) {
+      OpBuilder b(op);
+      tilegpu::SyncOp::create(b, op->getLoc(), scope);
+    }
+    needed = std::max(needed, need);
+    apply(scope, state);
   }
 
   static void apply(tilegpu::SyncScope scope, State &state) {
@@ -141,7 +172,7 @@ private:
   /// Either may have happened.
   static void merge(State &into, const State &other) {
     for (const Pending &pending : other) {
-      auto it = llvm::find(into, pending);
+      auto *it = llvm::find(into, pending);
       if (it == into.end())
         into.push_back(pending);
       else
@@ -150,6 +181,8 @@ private:
   }
 
   llvm::DenseSet<Operation *> asynchronous;
+  bool inserting = true;
+  Need needed = Need::None; ///< the strongest since it was reset
 };
 
 struct InsertSyncsPass : impl::InsertSyncsBase<InsertSyncsPass> {

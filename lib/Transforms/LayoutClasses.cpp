@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Transforms/LayoutClasses.h"
+#include "QuantisedOperands.h"
+#include "mlatile/Analysis/WarpArrangement.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/OpDefinition.h"
@@ -28,8 +30,6 @@ DistributedLayout::Result copyToWarps(const DistributedLayout &layout,
   return DistributedLayout::create(layout.regBases(), layout.laneBases(),
                                    std::move(warp), layout.reps());
 }
-
-int64_t powerOfTwoIn(int64_t n) { return n & -n; }
 } // namespace
 
 void *LayoutClasses::leader(Value value) const {
@@ -80,10 +80,10 @@ void LayoutClasses::collect(tile::KernelOp kernel) {
     } else if (auto dot = dyn_cast<tile::DotScaledOp>(op)) {
       unite({dot.getC(), dot.getResult()});
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (auto [init, arg, yield, result] :
-           llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
-                     loop.getYieldedValues(), loop.getResults()))
-        unite({init, arg, yield, result});
+      for (auto [arg, yield, result] :
+           llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues(),
+                     loop.getResults()))
+        unite({arg, yield, result});
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       for (auto [i, result] : llvm::enumerate(branch.getResults()))
         unite({result, branch.thenYield().getOperand(i),
@@ -103,9 +103,11 @@ DistributedLayout::Result LayoutClasses::gatherLayout(Value ids, int numWarps,
 }
 
 DistributedLayout::Result
-LayoutClasses::dotLayout(Value result, std::optional<ArrayRef<int64_t>> warps,
-                         int numWarps, std::string *error) {
-  auto shape = tensorShape(result);
+LayoutClasses::dotLayout(Operation *op, Value a, Value b,
+                         std::optional<ArrayRef<int64_t>> warps, int numWarps,
+                         std::string *error) {
+  auto shape = tensorShape(op->getResult(0));
+  auto [packM, packN] = accumulatorPacking(a, b);
   int64_t warpsM, warpsN;
   if (warps) {
     warpsM = (*warps)[0];
@@ -116,32 +118,54 @@ LayoutClasses::dotLayout(Value result, std::optional<ArrayRef<int64_t>> warps,
       return std::nullopt;
     }
   } else {
-    // Along N first: a row of scores then needs few registers, and B, the
-    // larger operand, is read once.
-    warpsN = std::min<int64_t>(numWarps, powerOfTwoIn(shape[1]) / 8);
-    warpsN = std::max<int64_t>(warpsN, 1);
-    warpsM = std::min<int64_t>(numWarps / warpsN, powerOfTwoIn(shape[0]) / 16);
-    warpsM = std::max<int64_t>(warpsM, 1);
+    auto arranged = arrangeWarps(shape[0], shape[1], packM, packN, numWarps);
+    warpsM = arranged.warpsM;
+    warpsN = arranged.warpsN;
   }
   auto layout = DistributedLayout::mmaAccumulator(shape[0], shape[1], warpsM,
-                                                  warpsN, error);
+                                                  warpsN, packM, packN, error);
   if (!layout)
     return std::nullopt;
   return copyToWarps(*layout, numWarps);
 }
 
+void LayoutClasses::uniteInits(tile::KernelOp kernel) {
+  kernel->walk([&](scf::ForOp loop) {
+    for (auto [init, arg] :
+         llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs())) {
+      if (!isTensor(init))
+        continue;
+      const DistributedLayout *before = find(init), *inside = find(arg);
+      if (before && inside)
+        continue;
+      std::optional<DistributedLayout> known;
+      if (before || inside)
+        known = before ? *before : *inside;
+      unite({init, arg});
+      if (known)
+        layouts.insert_or_assign(leader(arg), *known);
+    }
+  });
+}
+
 LogicalResult LayoutClasses::anchor(tile::KernelOp kernel) {
   WalkResult walk = kernel->walk([&](Operation *op) -> WalkResult {
     std::optional<ArrayRef<int64_t>> warps;
-    if (auto dot = dyn_cast<tile::DotOp>(op))
+    Value a, b;
+    if (auto dot = dyn_cast<tile::DotOp>(op)) {
       warps = dot.getWarps();
-    else if (auto dot = dyn_cast<tile::DotScaledOp>(op))
+      a = dot.getA();
+      b = dot.getB();
+    } else if (auto dot = dyn_cast<tile::DotScaledOp>(op)) {
       warps = dot.getWarps();
-    else
+      a = dot.getA();
+      b = dot.getB();
+    } else {
       return WalkResult::advance();
+    }
     std::string error;
     Value result = op->getResult(0);
-    auto layout = dotLayout(result, warps, numWarps, &error);
+    auto layout = dotLayout(op, a, b, warps, numWarps, &error);
     if (!layout)
       return op->emitOpError(error);
     if (!assign(result, layout) && *find(result) != *layout)
@@ -240,14 +264,15 @@ FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
   result.collect(kernel);
   if (failed(result.anchor(kernel)))
     return failure();
+  result.uniteInits(kernel);
   do
     result.propagate(kernel);
   while (result.seedOne(kernel));
 
   // seedOne stops early only where a default could not be made.
-  for (auto it = result.classes.begin(); it != result.classes.end(); ++it)
-    if ((*it)->isLeader() && !result.layouts.count((*it)->getData())) {
-      Value value = Value::getFromOpaquePointer((*it)->getData());
+  for (const auto *entry : result.classes)
+    if (entry->isLeader() && !result.layouts.count(entry->getData())) {
+      Value value = Value::getFromOpaquePointer(entry->getData());
       emitError(value.getLoc(), "no layout of ")
           << value.getType() << " over " << numWarps
           << " warps: " << result.seedError;

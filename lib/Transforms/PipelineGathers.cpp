@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "GatheredReads.h"
+#include "QuantisedOperands.h"
 #include "mlatile/Analysis/SharedLayout.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
@@ -34,6 +36,11 @@ public:
         entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
 
   LogicalResult run() {
+    // Before the first is replaced: the answer depends on the others.
+    kernel->walk([&](tile::DequantOp dequant) {
+      if (operandPacking(dequant))
+        operands.insert(dequant);
+    });
     // Gathers that share a loop share its stages and mbarriers.
     llvm::MapVector<Operation *, SmallVector<tile::GatherOp>> byLoop;
     kernel->walk([&](tile::GatherOp gather) {
@@ -107,35 +114,21 @@ private:
     return bars;
   }
 
-  /// The buffers of one stage.
-  struct Stage {
-    Value rows, scales, slots;
-  };
-  Stage stageOf(OpBuilder &b, Ring &ring, Value index) {
+  GatheredStage stageOf(OpBuilder &b, Ring &ring, Value index) {
     Location loc = ring.gather.getLoc();
-    Stage stage;
+    GatheredStage stage;
     stage.rows = tilegpu::StageOp::create(b, loc, ring.rows, index);
     stage.slots = tilegpu::StageOp::create(b, loc, ring.slots, index);
     stage.scales =
         ring.scales
             ? Value(tilegpu::StageOp::create(b, loc, ring.scales, index))
-            : view(b, loc, stage.rows, ring.format->scaleOffset,
-                   ring.format->groups(), b.getF32Type());
+            : viewColumns(b, loc, stage.rows, ring.format->scaleOffset,
+                          ring.format->groups(), b.getF32Type());
     return stage;
   }
 
-  Value view(OpBuilder &b, Location loc, Value buffer, int64_t offset,
-             int64_t columns, Type element) {
-    auto type = cast<tilegpu::BufferType>(buffer.getType());
-    auto viewType =
-        tilegpu::BufferType::get(b.getContext(), {type.getShape()[0], columns},
-                                 element, type.getStrideBytes());
-    return tilegpu::ViewOp::create(b, loc, viewType, buffer,
-                                   b.getI64IntegerAttr(offset));
-  }
-
   void issue(OpBuilder &b, Ring &ring, Value ids, Value index, Value full) {
-    Stage stage = stageOf(b, ring, index);
+    GatheredStage stage = stageOf(b, ring, index);
     tilegpu::GatherAsyncOp::create(b, ring.gather.getLoc(),
                                    ring.gather.getPool(), ids, stage.rows,
                                    stage.scales, stage.slots, full, index);
@@ -144,106 +137,9 @@ private:
   /// Replaces the results of a gather by reads of the stage at `index`, which
   /// has been waited for before `gather`.
   LogicalResult readStage(Ring &ring, Value index) {
-    tile::GatherOp gather = ring.gather;
-    OpBuilder b(gather);
-    Location loc = gather.getLoc();
-    Stage stage = stageOf(b, ring, index);
-
-    auto okType = cast<RankedTensorType>(gather.getOk().getType());
-    auto slotType = okType.clone(b.getI32Type());
-    Value slots = tilegpu::LoadSharedOp::create(b, loc, slotType, stage.slots);
-    Value minusOne =
-        tile::FullOp::create(b, loc, slotType, constant(b, loc, -1));
-    gather.getOk().replaceAllUsesWith(arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::sgt, slots, minusOne));
-
-    for (Operation *user :
-         llvm::make_early_inc_range(gather.getRows().getUsers())) {
-      auto dequant = dyn_cast<tile::DequantOp>(user);
-      if (!dequant)
-        return user->emitOpError(
-            "expected gathered rows to go to tile.dequant");
-      if (failed(readField(ring, stage, dequant)))
-        return failure();
-    }
-    gather.erase();
-    return success();
-  }
-
-  LogicalResult readField(Ring &ring, const Stage &stage,
-                          tile::DequantOp dequant) {
-    OpBuilder b(dequant);
-    Location loc = dequant.getLoc();
-    const CacheFormat &format = *ring.format;
-    auto type = cast<RankedTensorType>(dequant.getResult().getType());
-    if (dequant.getField() == tile::RowField::Scale) {
-      auto scales = readScales(b, dequant, format, stage.scales);
-      if (failed(scales))
-        return failure();
-      dequant.getResult().replaceAllUsesWith(*scales);
-      dequant.erase();
-      return success();
-    }
-    Value buffer;
-    if (dequant.getField() == tile::RowField::Rope) {
-      if (!type.getElementType().isBF16())
-        return dequant.emitOpError("expected the rope field as bf16, got ")
-               << type.getElementType();
-      buffer = view(b, loc, stage.rows, format.ropeOffset, format.rope,
-                    b.getBF16Type());
-    } else {
-      if (type.getElementTypeBitWidth() != 16)
-        return dequant.emitOpError("expected a 16-bit element type, got ")
-               << type.getElementType();
-      if (format.payload != PayloadType::E4M3)
-        return dequant.emitOpError("payload of format `")
-               << format.name << "` is not built yet";
-      int64_t rowBytes = 2 * format.nope;
-      buffer = alloc(loc, "keys",
-                     tilegpu::BufferType::get(b.getContext(), type.getShape(),
-                                              type.getElementType(),
-                                              conflictFreeStride(rowBytes)));
-      Value payload = view(b, loc, stage.rows, 0, format.nope,
-                           Float8E4M3FNType::get(b.getContext()));
-      tilegpu::DequantOp::create(
-          b, loc, b.getStringAttr(format.name), payload, stage.scales, buffer,
-          /*unscaled=*/dequant.getField() == tile::RowField::Payload);
-    }
-    dequant.getResult().replaceAllUsesWith(
-        tilegpu::LoadSharedOp::create(b, loc, type, buffer).getResult());
-    dequant.erase();
-    return success();
-  }
-
-  /// The scales of a stage as f32, from the buffer that they were copied to.
-  FailureOr<Value> readScales(OpBuilder &b, tile::DequantOp dequant,
-                              const CacheFormat &format, Value buffer) {
-    Location loc = dequant.getLoc();
-    auto type = cast<RankedTensorType>(dequant.getResult().getType());
-    if (format.scale == ScaleType::F32)
-      return Value(tilegpu::LoadSharedOp::create(b, loc, type, buffer));
-    if (format.scale != ScaleType::UE8M0)
-      return dequant.emitOpError("scales of format `")
-             << format.name << "` are not built yet";
-    Value bytes =
-        tilegpu::LoadSharedOp::create(b, loc, type.clone(b.getI8Type()),
-                                      view(b, loc, buffer, format.scaleOffset,
-                                           format.groups(), b.getI8Type()));
-    // 2^(e - 127). The bytes 0 (a subnormal) and 255 (NaN) both have the top
-    // mantissa bit set on top of e in the exponent.
-    auto bitsType = type.clone(b.getI32Type());
-    auto all = [&](int64_t value) -> Value {
-      return tile::FullOp::create(b, loc, bitsType, constant(b, loc, value));
-    };
-    Value e = arith::ExtUIOp::create(b, loc, bitsType, bytes);
-    Value exponent = arith::ShLIOp::create(b, loc, e, all(23));
-    Value special = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::uge,
-        arith::SubIOp::create(b, loc, e, all(1)), all(254));
-    Value mantissa =
-        arith::SelectOp::create(b, loc, special, all(0x00400000), all(0));
-    Value bits = arith::OrIOp::create(b, loc, exponent, mantissa);
-    return Value(arith::BitcastOp::create(b, loc, type, bits));
+    OpBuilder b(ring.gather);
+    return replaceByReads(ring.gather, *ring.format, stageOf(b, ring, index),
+                          operands, entry);
   }
 
   /// Collects what the ids are computed from inside the loop.
@@ -271,7 +167,48 @@ private:
       ring.idSlice.insert(op);
       return success();
     };
-    return visit(ring.gather.getIds());
+    if (failed(visit(ring.gather.getIds())))
+      return failure();
+    for (Operation *op : ring.idSlice)
+      if (auto load = dyn_cast<tile::LoadOp>(op))
+        if (failed(checkNotStored(loop, ring.gather, load.getView())))
+          return failure();
+    return success();
+  }
+
+  /// Ids are loaded iterations ahead, so nothing in the loop may write them.
+  LogicalResult checkNotStored(scf::ForOp loop, tile::GatherOp gather,
+                               Value view) {
+    // Arguments of a kernel are different arrays; any other view, say one that
+    // was selected, may be any of them.
+    auto isArgument = [](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument &&
+             isa<tile::KernelOp>(argument.getOwner()->getParentOp());
+    };
+    auto mayWrite = [&](Operation *op) {
+      if (auto store = dyn_cast<tile::StoreOp>(op))
+        return store.getView() == view || !isArgument(view) ||
+               !isArgument(store.getView());
+      // Whatever says nothing of its effects, like a call.
+      return !isa<MemoryEffectOpInterface>(op) &&
+             !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+    };
+    Operation *writer = nullptr;
+    loop->walk([&](Operation *op) {
+      if (mayWrite(op)) {
+        writer = op;
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (!writer)
+      return success();
+    InFlightDiagnostic diag =
+        gather.emitOpError("cannot load slot ids ahead, because `")
+        << writer->getName() << "` in the loop may write them";
+    diag.attachNote(writer->getLoc()) << "here";
+    return diag;
   }
 
   /// The ids at another value of the induction variable.
@@ -428,6 +365,8 @@ private:
   int64_t numThreads;
   OpBuilder entry;
   Operation *initialised = nullptr;
+  /// Quantised fields that dots read as they are.
+  llvm::DenseSet<Operation *> operands;
 };
 
 struct PipelineGathersPass : impl::PipelineGathersBase<PipelineGathersPass> {

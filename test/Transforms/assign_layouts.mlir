@@ -143,3 +143,51 @@ tile.kernel @turns warps(4) (%q : !tile.view<[M, N], f32>) {
   tile.store %e, %q[%c0, %c0] : tensor<16x16xf32>, !tile.view<[M, N], f32>
   tile.return
 }
+
+// -----
+
+// One accumulator through two loops, as two lists of candidates have it, whose
+// operands are packed differently: 8 bits first, 4 bits next. It is converted
+// once, before the second loop; what is not packed, the sums of the scores,
+// stays as it is.
+// CHECK-DAG: #[[$EIGHT:.+]] = #tilegpu.layout<reg = {{\[\[}}0, 2], [8, 0], [0, 1]], {{.*}} reps = [1, 32]>
+// CHECK-DAG: #[[$FOUR:.+]] = #tilegpu.layout<reg = {{\[\[}}0, 4], [8, 0], [0, 1], [0, 2]], {{.*}} reps = [1, 16]>
+// CHECK-LABEL: @two_lists
+tile.kernel @two_lists warps(1) (%q : !tile.view<[M, K], bf16>, %kv : !tile.pool<"dsv4_1">, %kv2 : !tile.pool<"dsv4_1_fp4">, %idx : !tile.view<[W], i32>, %o : !tile.view<[M, N], f32>, %s : !tile.view<[M], f32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  %p = tile.load %q[%c0, %c0] : !tile.view<[M, K], bf16> -> tensor<16x16xbf16>
+  %l0 = tile.full %f0 : f32 -> tensor<16xf32>
+  %o0 = tile.full %f0 : f32 -> tensor<16x512xf32>
+  // CHECK: %[[FIRST:.+]]:2 = scf.for {{.*}} -> (tensor<16x512xf32, #[[$EIGHT]]>, tensor<16xf32, #[[ROW:.+]]>)
+  // CHECK-NOT: tilegpu.convert_layout {{.*}}f32
+  // CHECK: scf.yield
+  %o1, %l1 = scf.for %n = %c0 to %W step %c16 iter_args(%oi = %o0, %li = %l0) -> (tensor<16x512xf32>, tensor<16xf32>) {
+    %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4_1">, tensor<16xi32> -> !tile.rows<"dsv4_1", [16]>, tensor<16xi1>
+    %v = tile.dequant %rows nope : !tile.rows<"dsv4_1", [16]> -> tensor<16x512xbf16>
+    %r = tile.dot %p, %v, %oi : tensor<16x16xbf16>, tensor<16x512xbf16>, tensor<16x512xf32>
+    %t = tile.reduce addf %r along 1 : tensor<16x512xf32> -> tensor<16xf32>
+    %l = arith.addf %li, %t : tensor<16xf32>
+    scf.yield %r, %l : tensor<16x512xf32>, tensor<16xf32>
+  }
+  // CHECK: %[[MOVED:.+]] = tilegpu.convert_layout %[[FIRST]]#0 : tensor<16x512xf32, #[[$EIGHT]]> -> tensor<16x512xf32, #[[$FOUR]]>
+  // CHECK-NOT: tilegpu.convert_layout
+  // CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[MOVED]], %{{.+}} = %[[FIRST]]#1) -> (tensor<16x512xf32, #[[$FOUR]]>, tensor<16xf32, #[[ROW]]>)
+  // CHECK-NOT: tilegpu.convert_layout {{.*}}f32
+  // CHECK: tile.store
+  %o2, %l2 = scf.for %n = %c0 to %W step %c16 iter_args(%oi = %o1, %li = %l1) -> (tensor<16x512xf32>, tensor<16xf32>) {
+    %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv2[%ids] : !tile.pool<"dsv4_1_fp4">, tensor<16xi32> -> !tile.rows<"dsv4_1_fp4", [16]>, tensor<16xi1>
+    %v = tile.dequant %rows nope : !tile.rows<"dsv4_1_fp4", [16]> -> tensor<16x512xbf16>
+    %r = tile.dot %p, %v, %oi : tensor<16x16xbf16>, tensor<16x512xbf16>, tensor<16x512xf32>
+    %t = tile.reduce addf %r along 1 : tensor<16x512xf32> -> tensor<16xf32>
+    %l = arith.addf %li, %t : tensor<16xf32>
+    scf.yield %r, %l : tensor<16x512xf32>, tensor<16xf32>
+  }
+  tile.store %o2, %o[%c0, %c0] : tensor<16x512xf32>, !tile.view<[M, N], f32>
+  tile.store %l2, %s[%c0] : tensor<16xf32>, !tile.view<[M], f32>
+  tile.return
+}

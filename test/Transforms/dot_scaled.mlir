@@ -3,9 +3,9 @@
 // RUN:   --tilegpu-plan-shared --tilegpu-insert-syncs | FileCheck %s
 
 // Keys of four blocks of 128: scores with blocks along K, values with blocks
-// along N. The scales come from the gathered rows as they stand there.
+// along N. Keys and scales come from the gathered rows as they stand there.
 // CHECK-LABEL: tile.kernel @both
-// CHECK: tilegpu.dequant "glm53_nope" {{.*}} {unscaled}
+// CHECK-NOT: tilegpu.dequant
 tile.kernel @both warps(4) (%kv: !tile.pool<"glm53_nope">, %q: !tile.view<[H, D], bf16>, %out: !tile.view<[H, D], f32>) {
   %zero = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
@@ -20,23 +20,25 @@ tile.kernel @both warps(4) (%kv: !tile.pool<"glm53_nope">, %q: !tile.view<[H, D]
   %xt = tile.transpose %x : tensor<32x4xf32> -> tensor<4x32xf32>
   // Four columns of scales in the registers of a thread, one for each dot.
   // CHECK: %[[SCALES:.*]] = tilegpu.load_shared %{{.*}} : !tilegpu.buffer<32x4xf32, stride = 528> -> tensor<32x4xf32, #{{.*}}>
+  // CHECK: %[[K0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<32x128xf8E4M3FN, stride = 528>
   // CHECK: %[[Q0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<16x128xbf16, stride = 1040>
-  // CHECK: %[[K0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<32x128xbf16, stride = 1040>
   // CHECK: tilegpu.sync cta
   // CHECK: %[[P0:.*]] = tilegpu.dot %[[Q0]], %[[K0]], %{{.*}} {b_transposed}
   // CHECK: tilegpu.extract_slice %[[SCALES]][0, 0]
   // CHECK: arith.mulf %[[P0]]
-  // CHECK: tilegpu.view %{{.*}} + 768 : {{.*}} -> !tilegpu.buffer<32x128xbf16, stride = 1040>
+  // CHECK: %[[K3:.*]] = tilegpu.view %{{.*}} + 384 : {{.*}} -> !tilegpu.buffer<32x128xf8E4M3FN, stride = 528>
   // CHECK: tilegpu.extract_slice %[[SCALES]][0, 3]
   %s = tile.dot_scaled %qt, %kt, %xt, %s0 : tensor<16x512xbf16>, tensor<512x32xbf16>, tensor<4x32xf32>, tensor<16x32xf32>
-  // Four roundings and stores, then one barrier, then four dots.
-  // CHECK-COUNT-4: tilegpu.store_shared %{{.*}} : tensor<16x32xbf16, {{.*}}
-  // CHECK-NOT: tilegpu.sync warp
+  // The scores move once, in f32; then each block scales and rounds them in
+  // registers and multiplies, without a barrier.
+  // CHECK: tilegpu.store_shared %{{.*}} : tensor<16x32xf32
   // CHECK: tilegpu.sync cta
-  // CHECK-NOT: tilegpu.sync
-  // CHECK: tilegpu.dot {{.*}} tensor<16x128xf32
+  // CHECK-NOT: {{tilegpu.(sync|store_shared)}}
+  // CHECK: %[[P:.*]] = tilegpu.convert_layout %{{.*}} : tensor<16x32xbf16
+  // CHECK: tilegpu.dot %[[P]], %[[K0]], %{{.*}} : {{.*}} tensor<16x128xf32
   // CHECK: tilegpu.insert_slice %{{.*}} into %{{.*}}[0, 0]
-  // CHECK-NOT: tilegpu.sync
+  // CHECK-NOT: {{tilegpu.(sync|store_shared)}}
+  // CHECK: tilegpu.dot %{{.*}}, %[[K3]], %{{.*}} : {{.*}} tensor<16x128xf32
   // CHECK: tilegpu.insert_slice %{{.*}} into %{{.*}}[0, 384]
   %o = tile.dot_scaled %s, %k, %x, %o0 : tensor<16x32xf32>, tensor<32x512xbf16>, tensor<32x4xf32>, tensor<16x512xf32>
   tile.store %o, %out[%zero, %zero] : tensor<16x512xf32>, !tile.view<[H, D], f32>

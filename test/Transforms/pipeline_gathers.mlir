@@ -153,3 +153,26 @@ tile.kernel @in_place warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W],
   }
   tile.return
 }
+
+// -----
+
+// A store to another argument, also one of ids, is no obstacle; nor is one to
+// the view of the ids once the loop is over, or where the ids come from before.
+// CHECK-LABEL: @other_store
+tile.kernel @other_store warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %other : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  %same = tile.load %other[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  // CHECK: scf.for
+  // CHECK-COUNT-2: tilegpu.gather_async
+  scf.for %n = %c0 to %W step %c16 {
+    %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    %rows1, %ok1 = tile.gather %kv[%same] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    tile.store %ids, %other[%n] : tensor<16xi32>, !tile.view<[W], i32>
+  }
+  // CHECK: tile.store %{{.*}}, %idx
+  tile.store %same, %idx[%c0] : tensor<16xi32>, !tile.view<[W], i32>
+  tile.return
+}

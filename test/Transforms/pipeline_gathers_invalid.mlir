@@ -95,28 +95,6 @@ tile.kernel @unbound params(FMT : format) warps(1) (%kv : !tile.pool<FMT>, %idx 
 
 // -----
 
-tile.kernel @four_bits warps(1) (%kv : !tile.pool<"dsv4_1_fp4">, %idx : !tile.view<[W], i32>) {
-  %c0 = arith.constant 0 : index
-  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
-  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4_1_fp4">, tensor<16xi32> -> !tile.rows<"dsv4_1_fp4", [16]>, tensor<16xi1>
-  // expected-error@+1 {{payload of format `dsv4_1_fp4` is not built yet}}
-  %k = tile.dequant %rows nope : !tile.rows<"dsv4_1_fp4", [16]> -> tensor<16x512xbf16>
-  tile.return
-}
-
-// -----
-
-tile.kernel @scale_of_four_bits warps(1) (%kv : !tile.pool<"dsv4_1_fp4">, %idx : !tile.view<[W], i32>) {
-  %c0 = arith.constant 0 : index
-  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
-  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4_1_fp4">, tensor<16xi32> -> !tile.rows<"dsv4_1_fp4", [16]>, tensor<16xi1>
-  // expected-error@+1 {{scales of format `dsv4_1_fp4` are not built yet}}
-  %k = tile.dequant %rows scale : !tile.rows<"dsv4_1_fp4", [16]> -> tensor<16x32xf32>
-  tile.return
-}
-
-// -----
-
 tile.kernel @rope_type warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
   %c0 = arith.constant 0 : index
   %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
@@ -146,6 +124,62 @@ tile.kernel @rows_in_a_loop warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.vie
   // expected-error@+1 {{expected gathered rows to go to tile.dequant}}
   %same = scf.for %i = %c0 to %c0 step %c0 iter_args(%r = %rows) -> (!tile.rows<"dsv4", [16]>) {
     scf.yield %r : !tile.rows<"dsv4", [16]>
+  }
+  tile.return
+}
+
+// -----
+
+// Slot ids are loaded iterations ahead of a store to their array.
+tile.kernel @stored_ids warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  scf.for %n = %c0 to %W step %c16 {
+    %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+    // expected-error@+1 {{cannot load slot ids ahead, because `tile.store` in the loop may write them}}
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    %next = arith.addi %n, %c16 : index
+    // expected-note@+1 {{here}}
+    tile.store %ids, %idx[%next] : tensor<16xi32>, !tile.view<[W], i32>
+  }
+  tile.return
+}
+
+// -----
+
+// The same, under a condition, to a view that may be that of the ids.
+tile.kernel @stored_ids_of_a_choice warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %other : !tile.view<[W], i32>, %take : i1) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  %to = arith.select %take, %idx, %other : !tile.view<[W], i32>
+  scf.for %n = %c0 to %W step %c16 {
+    %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+    // expected-error@+1 {{cannot load slot ids ahead, because `tile.store` in the loop may write them}}
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    scf.if %take {
+      // expected-note@+1 {{here}}
+      tile.store %ids, %to[%n] : tensor<16xi32>, !tile.view<[W], i32>
+    }
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+
+// -----
+
+// And a call, which may store anywhere.
+func.func private @unknown()
+tile.kernel @called warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  scf.for %n = %c0 to %W step %c16 {
+    %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+    // expected-error@+1 {{cannot load slot ids ahead, because `func.call` in the loop may write them}}
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    // expected-note@+1 {{here}}
+    func.call @unknown() : () -> ()
   }
   tile.return
 }

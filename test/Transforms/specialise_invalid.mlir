@@ -18,6 +18,8 @@
 // RUN: not mlatile-opt %t/none.mlir -tile-specialise 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not mlatile-opt %t/shape.mlir -tile-specialise="params=F=dsv4_1" 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: mlatile-opt %t/shape.mlir -tile-specialise="params=F=glm" | FileCheck %s --check-prefix=SHAPE-GOOD
+// RUN: not mlatile-opt %t/other.mlir -tile-specialise="params=F=dsv4,G=dsv4_1" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: mlatile-opt %t/other.mlir -tile-specialise="params=F=dsv4,G=dsv4_nvfp4" | FileCheck %s --check-prefix=OTHER-GOOD
 // RUN: not mlatile-opt %t/call.mlir -tile-specialise 2>&1 | FileCheck %s --check-prefix=CALL
 
 //--- k.mlir
@@ -69,6 +71,19 @@ tile.kernel @k params(F : format, R : index = F.rope) warps(1) (%kv: !tile.pool<
   // SHAPE: shape.mlir:[[@LINE+1]]:8: error: 'tile.dequant' op format "dsv4_1" has no rope part
   %d = tile.dequant %r rope : !tile.rows<F, [8]> -> tensor<8x?xbf16, #tile.dims<8, R>>
   tile.store %d, %o[%z, %z] : tensor<8x?xbf16, #tile.dims<8, R>>, !tile.view<[M, N], bf16>
+  tile.return
+}
+
+//--- other.mlir
+// The size of another format's field is accepted until both are bound.
+// OTHER-GOOD: tile.dequant {{.*}} nope : !tile.rows<"dsv4", [8]> -> tensor<8x448xbf16>
+tile.kernel @k params(F : format, G : format, N : index = G.nope) warps(1) (%kv: !tile.pool<F>, %o: !tile.view<[M, D], bf16>) {
+  %z = arith.constant 0 : index
+  %ids = tile.iota : tensor<8xi32>
+  %r, %ok = tile.gather %kv[%ids] : !tile.pool<F>, tensor<8xi32> -> !tile.rows<F, [8]>, tensor<8xi1>
+  // OTHER: other.mlir:[[@LINE+1]]:8: error: 'tile.dequant' op expected the second dimension to be the nope size of "dsv4", 448, got 512
+  %d = tile.dequant %r nope : !tile.rows<F, [8]> -> tensor<8x?xbf16, #tile.dims<8, N>>
+  tile.store %d, %o[%z, %z] : tensor<8x?xbf16, #tile.dims<8, N>>, !tile.view<[M, D], bf16>
   tile.return
 }
 

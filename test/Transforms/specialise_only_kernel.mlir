@@ -10,8 +10,16 @@ func.func private @double(%x: !x) -> !x {
   return %y : !x
 }
 
+func.func @triple(%x: !x) -> !x {
+  %y = func.call @double(%x) : (!x) -> !x
+  %z = arith.addf %x, %y : !x
+  return %z : !x
+}
+
 // Without a name the module's only kernel is meant. A kernel without parameters
 // stays as it is.
+// Steps that nobody calls go, public ones too: their names mean nothing now.
+// CHECK-NOT: func.func
 // CHECK: tile.kernel @k warps(1)(%v: !tile.view<[M], f32>) attributes {tile.bound = {HALF = 4 : index, N = 8 : index}}
 // CHECK: arith.addf %{{.*}} : tensor<8xf32>
 // CHECK-NOT: tile.dims

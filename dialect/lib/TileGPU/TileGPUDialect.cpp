@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlatile/Dialect/Tile/IR/EnumKeyword.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 
 using namespace mlir;
@@ -7,6 +8,17 @@ using namespace mlatile::tilegpu;
 #include "mlatile/Dialect/TileGPU/IR/TileGPUDialect.cpp.inc"
 #include "mlatile/Dialect/TileGPU/IR/TileGPUEnums.cpp.inc"
 #include "mlatile/Dialect/TileGPU/IR/TileGPUInterfaces.cpp.inc"
+
+// Called by the generated code below.
+static ParseResult parseSyncScope(OpAsmParser &parser, SyncScopeAttr &scope) {
+  return mlatile::tile::parseEnumKeyword(
+      parser, scope, [](StringRef word) { return symbolizeSyncScope(word); },
+      "cta or warp");
+}
+static void printSyncScope(OpAsmPrinter &printer, Operation *,
+                           SyncScopeAttr scope) {
+  printer << stringifySyncScope(scope.getValue());
+}
 
 #define GET_OP_CLASSES
 #include "mlatile/Dialect/TileGPU/IR/TileGPUOps.cpp.inc"

@@ -18,13 +18,39 @@ std::optional<WarpGrid> matchAccumulator(const DistributedLayout &layout) {
   if (!distinct)
     return std::nullopt;
   DistributedLayout::Coords shape = layout.shape();
-  for (int warpsN = 1; warpsN <= distinct->numWarps(); warpsN *= 2) {
-    int warpsM = distinct->numWarps() / warpsN;
-    if (DistributedLayout::mmaAccumulator(shape[0], shape[1], warpsM, warpsN) ==
-        distinct)
-      return WarpGrid{warpsM, warpsN};
-  }
+  for (int warpsN = 1; warpsN <= distinct->numWarps(); warpsN *= 2)
+    for (int packM = 0; packM <= 2; ++packM)
+      for (int packN = 0; packN <= 2; ++packN) {
+        int warpsM = distinct->numWarps() / warpsN;
+        if (DistributedLayout::mmaAccumulator(shape[0], shape[1], warpsM,
+                                              warpsN, packM, packN) == distinct)
+          return WarpGrid{warpsM, warpsN, packM, packN};
+      }
   return std::nullopt;
+}
+
+std::optional<DistributedLayout> operandLayout(bool isA, int64_t rows,
+                                               int64_t cols, int packK,
+                                               const WarpGrid &grid,
+                                               int numWarps) {
+  auto layout = isA ? DistributedLayout::mmaPackedOperandA(
+                          rows, cols, packK, grid.warpsM, grid.warpsN)
+                    : DistributedLayout::mmaPackedOperandB(
+                          rows, cols, packK, grid.warpsM, grid.warpsN);
+  if (!layout || layout->numWarps() >= numWarps)
+    return layout;
+  DistributedLayout::Bases warp = layout->warpBases();
+  while ((1 << warp.size()) < numWarps)
+    warp.push_back({0, 0});
+  return DistributedLayout::create(layout->regBases(), layout->laneBases(),
+                                   warp, layout->reps());
+}
+
+int packing(mlir::Type element) {
+  if (!element.isIntOrFloat())
+    return 0;
+  unsigned bits = element.getIntOrFloatBitWidth();
+  return bits == 8 ? 1 : bits == 4 ? 2 : 0;
 }
 
 std::optional<DistributedLayout>

@@ -57,7 +57,7 @@ LogicalResult ViewOp::verify() {
 
 //===--- moves ------------------------------------------------------------===//
 
-/// `name`_c1 and `name`_c2.
+/// `name`_c1, `name`_c2 and `name`_c3.
 static LogicalResult verifyMove(Operation *op, RankedTensorType tile,
                                 BufferType buffer) {
   if (tile.getShape() != buffer.getShape())
@@ -67,6 +67,9 @@ static LogicalResult verifyMove(Operation *op, RankedTensorType tile,
     return op->emitOpError(
                "expected tensor and buffer of one element type, got ")
            << tile.getElementType() << " and " << buffer.getElementType();
+  if (buffer.getElementBits() < 8)
+    return op->emitOpError("expected elements of at least 8 bits, got ")
+           << buffer.getElementType();
   return success();
 }
 

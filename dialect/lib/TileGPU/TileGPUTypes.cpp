@@ -27,7 +27,8 @@ static bool isElementType(Type type) {
   if (!type || !type.isIntOrFloat())
     return false;
   unsigned bits = type.getIntOrFloatBitWidth();
-  return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64 ||
+         (bits == 4 && isa<FloatType>(type));
 }
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -42,10 +43,14 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                          << ", got " << size;
   if (!isElementType(elementType)) // buffer_c2
     return emitError() << "expected an integer or float of 8, 16, 32 or 64 "
-                          "bits as element, got "
+                          "bits, or a float of 4 bits, as element, got "
                        << elementType;
-  int64_t element = elementType.getIntOrFloatBitWidth() / 8;
-  int64_t row = shape.back() * element;
+  int64_t bits = elementType.getIntOrFloatBitWidth();
+  if (bits == 4 && shape.back() % 2) // buffer_c2
+    return emitError() << "expected an even number of columns of 4 bits, got "
+                       << shape.back();
+  int64_t element = std::max<int64_t>(bits / 8, 1);
+  int64_t row = shape.back() * bits / 8;
   if (shape.size() == 1 && strideBytes != row) // buffer_c3
     return emitError() << "expected no stride for a buffer of one dimension";
   if (strideBytes < row || strideBytes > std::max(row, kMaxExtent) ||
@@ -79,7 +84,7 @@ Type BufferType::parse(AsmParser &parser) {
           << kMaxExtent << ", got " << shape.back();
       return {};
     }
-    stride = shape.back() * (elementType.getIntOrFloatBitWidth() / 8);
+    stride = shape.back() * elementType.getIntOrFloatBitWidth() / 8;
   }
   return parser.getChecked<BufferType>(loc, parser.getContext(), shape,
                                        elementType, stride.value_or(0));

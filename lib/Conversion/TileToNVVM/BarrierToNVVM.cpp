@@ -29,7 +29,8 @@ struct MBarrierInitPattern : ConvertOpToLLVMPattern<MBarrierInitOp> {
       int64_t bars = op.getBars().getType().getCount();
       for (int64_t i = 0; i < bars; ++i)
         NVVM::MBarrierInitOp::create(
-            rewriter, loc, offsetBytes(rewriter, loc, adaptor.getBars(), 8 * i),
+            rewriter, loc,
+            offsetBytes(rewriter, loc, adaptor.getBars(), kMBarrierBytes * i),
             count,
             /*predicate=*/Value());
     });
@@ -43,8 +44,8 @@ struct MBarrierArrivePattern : ConvertOpToLLVMPattern<MBarrierArriveOp> {
   LogicalResult
   matchAndRewrite(MBarrierArriveOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Value bar = offsetElements(rewriter, op.getLoc(), adaptor.getBars(),
-                               op.getIndex(), adaptor.getIndex(), 8);
+    Value bar = mbarrierAddress(rewriter, op.getLoc(), adaptor.getBars(),
+                                op.getIndex(), adaptor.getIndex());
     NVVM::MBarrierArriveOp::create(rewriter, op.getLoc(), rewriter.getI64Type(),
                                    bar,
                                    /*count=*/Value());
@@ -60,8 +61,8 @@ struct MBarrierWaitPattern : ConvertOpToLLVMPattern<MBarrierWaitOp> {
   matchAndRewrite(MBarrierWaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Value bar = offsetElements(rewriter, loc, adaptor.getBars(), op.getIndex(),
-                               adaptor.getIndex(), 8);
+    Value bar = mbarrierAddress(rewriter, loc, adaptor.getBars(), op.getIndex(),
+                                adaptor.getIndex());
     Block *before = rewriter.getInsertionBlock();
     Block *after = rewriter.splitBlock(before, rewriter.getInsertionPoint());
     Block *loop = rewriter.createBlock(after);

@@ -58,6 +58,7 @@ private:
     populateReducePatterns(types, chip, patterns);
     populateLayoutPatterns(types, chip, patterns);
     populateProgramPatterns(types, chip, patterns);
+    populateMovmatrixPatterns(types, chip, patterns);
     populateDotPatterns(types, chip, patterns);
     populateSharedPatterns(types, chip, patterns);
     populateGatherPatterns(types, chip, patterns);

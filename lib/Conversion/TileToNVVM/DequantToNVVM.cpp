@@ -9,6 +9,7 @@
 // `sets` sets of threads that take every sets-th column step where threads are
 // left over. A step is lanes * 8 elements. If a thread has more than kUnrolled
 // pieces, blocks of rows are a loop.
+#include "QuantisedNumbers.h"
 #include "SharedAddress.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
@@ -29,7 +30,6 @@ using namespace tilegpu;
 
 constexpr int64_t kPiece = 8; ///< elements
 constexpr int64_t kUnrolled = 8;
-constexpr float kE2M1Factor = 1 << 14; ///< see e2m1Pair
 
 int64_t powerOfTwoIn(int64_t value) { return value & -value; }
 
@@ -145,10 +145,11 @@ private:
     Value byte =
         LLVM::LoadOp::create(rewriter, loc, rewriter.getI8Type(), address, 1);
     if (format.scale == ScaleType::UE8M0)
-      return ue8m0(byte);
+      return emitUE8M0(rewriter, loc, byte);
     Value word =
         LLVM::ZExtOp::create(rewriter, loc, rewriter.getI16Type(), byte);
-    Value scale = widen(e4m3(word), 0);
+    Value scale =
+        emitWiden(rewriter, loc, emitE4M3Pair(rewriter, loc, word), 0);
     if (!e2m1())
       return scale;
     return LLVM::FMulOp::create(rewriter, loc, scale, e2m1Factor());
@@ -157,36 +158,6 @@ private:
   Value e2m1Factor() {
     return LLVM::ConstantOp::create(rewriter, loc,
                                     rewriter.getF32FloatAttr(kE2M1Factor));
-  }
-
-  /// Two e4m3 bytes (i16) as a pair of f16.
-  Value e4m3(Value word) {
-    auto bytes = VectorType::get(2, rewriter.getI8Type());
-    return NVVM::ConvertF8x2ToF16x2Op::create(
-        rewriter, loc, VectorType::get(2, rewriter.getF16Type()),
-        LLVM::BitcastOp::create(rewriter, loc, bytes, word), /*relu=*/false,
-        Float8E4M3FNType::get(op.getContext()));
-  }
-
-  /// Half of a pair of f16, as f32.
-  Value widen(Value pair, int half) {
-    Value value =
-        LLVM::ExtractElementOp::create(rewriter, loc, pair, i32(half));
-    return LLVM::FPExtOp::create(rewriter, loc, rewriter.getF32Type(), value);
-  }
-
-  /// 2^(e - 127) as f32. The bytes 0 (a subnormal) and 255 (NaN) both have the
-  /// top mantissa bit set on top of e in the exponent.
-  Value ue8m0(Value byte) {
-    Value e = LLVM::ZExtOp::create(rewriter, loc, rewriter.getI32Type(), byte);
-    Value exponent = LLVM::ShlOp::create(rewriter, loc, e, i32(23));
-    Value less = LLVM::SubOp::create(rewriter, loc, e, i32(1));
-    Value special = LLVM::ICmpOp::create(
-        rewriter, loc, LLVM::ICmpPredicate::uge, less, i32(254));
-    Value mantissa =
-        LLVM::SelectOp::create(rewriter, loc, special, i32(0x00400000), i32(0));
-    Value bits = LLVM::OrOp::create(rewriter, loc, exponent, mantissa);
-    return LLVM::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), bits);
   }
 
   /// A piece on its way: what is loaded, and where it goes.
@@ -236,35 +207,17 @@ private:
     SmallVector<Value, kPiece> result(kPiece);
     for (int i = 0; i < 4; ++i) {
       if (e2m1()) {
-        Value pair = e2m1Pair(words, i);
-        result[i] = widen(pair, 0);
-        result[i + 4] = widen(pair, 1);
+        Value pair = emitE2M1Pair(rewriter, loc, words, i);
+        result[i] = emitWiden(rewriter, loc, pair, 0);
+        result[i + 4] = emitWiden(rewriter, loc, pair, 1);
         continue;
       }
       Value word = LLVM::ExtractElementOp::create(rewriter, loc, words, i32(i));
-      Value pair = e4m3(word);
-      result[2 * i] = widen(pair, 0);
-      result[2 * i + 1] = widen(pair, 1);
+      Value pair = emitE4M3Pair(rewriter, loc, word);
+      result[2 * i] = emitWiden(rewriter, loc, pair, 0);
+      result[2 * i + 1] = emitWiden(rewriter, loc, pair, 1);
     }
     return result;
-  }
-
-  /// Nibbles i and i + 4 of eight. The sign goes to the top of a half, the two
-  /// bits of exponent and the one of mantissa to the bottom of its exponent and
-  /// the top of its mantissa: that is the number (subnormal where e2m1 is)
-  /// times 2^(1 - 15), without any instruction that a target may lack.
-  Value e2m1Pair(Value nibbles, int i) {
-    Value low = nibbles;
-    if (i)
-      low = LLVM::LShrOp::create(rewriter, loc, nibbles, i32(4 * i));
-    auto moved = [&](int64_t mask, int64_t shift) -> Value {
-      Value bits = LLVM::AndOp::create(rewriter, loc, low, i32(mask));
-      return LLVM::ShlOp::create(rewriter, loc, bits, i32(shift));
-    };
-    Value bits = LLVM::OrOp::create(rewriter, loc, moved(0x00070007, 9),
-                                    moved(0x00080008, 12));
-    return LLVM::BitcastOp::create(
-        rewriter, loc, VectorType::get(2, rewriter.getF16Type()), bits);
   }
 
   void storePiece(const Piece &piece) {
@@ -273,19 +226,15 @@ private:
     if (piece.scale)
       for (Value &value : values)
         value = LLVM::FMulOp::create(rewriter, loc, value, piece.scale);
-    Value stored = LLVM::PoisonOp::create(
-        rewriter, loc, VectorType::get(4, rewriter.getI32Type()));
+    SmallVector<Value, 4> pairs;
     for (int i = 0; i < 4; ++i) {
-      Value pair = callIntrinsic(
-          rewriter, loc,
-          element.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn",
-          VectorType::get(2, element), {values[2 * i + 1], values[2 * i]});
-      pair =
-          LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
-      stored =
-          LLVM::InsertElementOp::create(rewriter, loc, stored, pair, i32(i));
+      Value pair = emitRoundedPair(rewriter, loc, element, values[2 * i],
+                                   values[2 * i + 1]);
+      pairs.push_back(
+          LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair));
     }
-    LLVM::StoreOp::create(rewriter, loc, stored, piece.to, 2 * kPiece);
+    LLVM::StoreOp::create(rewriter, loc, packVector(rewriter, loc, pairs),
+                          piece.to, 2 * kPiece);
   }
 
   /// One iteration a block of rows; the three places move down.

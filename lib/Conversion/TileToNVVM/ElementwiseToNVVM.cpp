@@ -86,22 +86,20 @@ struct IndexCast {
   }
 };
 
-struct ConstantPattern : ConvertOpToLLVMPattern<arith::ConstantOp> {
+struct ConstantPattern : TilePattern<arith::ConstantOp> {
   explicit ConstantPattern(const LLVMTypeConverter &types)
-      : ConvertOpToLLVMPattern(types, kTensorBenefit) {}
+      : TilePattern(types, kTensorBenefit) {}
   LogicalResult
   matchAndRewrite(arith::ConstantOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto tensor = dyn_cast<RankedTensorType>(op.getType());
     if (!tensor)
       return rewriter.notifyMatchFailure(op, "not a tensor");
-    const auto &types =
-        *static_cast<const TileTypeConverter *>(getTypeConverter());
     auto layout = TileTypeConverter::layoutOf(tensor);
     auto dense = dyn_cast<SplatElementsAttr>(op.getValue());
     if (!layout || !dense)
       return op.emitOpError("expected one value for all elements and a layout");
-    Type element = types.elementType(tensor);
+    Type element = types().elementType(tensor);
     auto value = dense.getSplatValue<TypedAttr>();
     if (isa<IndexType>(value.getType()))
       value =
@@ -112,7 +110,7 @@ struct ConstantPattern : ConvertOpToLLVMPattern<arith::ConstantOp> {
     SmallVector<Value> regs(
         layout->numRegs(),
         LLVM::ConstantOp::create(rewriter, op.getLoc(), element, value));
-    rewriter.replaceOp(op, types.pack(rewriter, op.getLoc(), tensor, regs));
+    rewriter.replaceOp(op, types().pack(rewriter, op.getLoc(), tensor, regs));
     return success();
   }
 };

@@ -79,15 +79,13 @@ std::pair<Value, Value> toBF16(OpBuilder &builder, Location loc, Value low,
 /// Both operations, on tensors and scalars. `high` may be null (an odd number
 /// of registers).
 template <typename Op>
-struct FloatCastPattern : ConvertOpToLLVMPattern<Op> {
+struct FloatCastPattern : TilePattern<Op> {
   explicit FloatCastPattern(const LLVMTypeConverter &types)
-      : ConvertOpToLLVMPattern<Op>(types, kTensorBenefit) {}
+      : TilePattern<Op>(types, kTensorBenefit) {}
 
   LogicalResult
   matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    const auto &types =
-        *static_cast<const TileTypeConverter *>(this->getTypeConverter());
     Location loc = op.getLoc();
     Type from = getElementTypeOrSelf(op.getIn().getType());
     Type to = getElementTypeOrSelf(op.getType());
@@ -128,8 +126,8 @@ struct FloatCastPattern : ConvertOpToLLVMPattern<Op> {
       if (isPair)
         out.push_back(result.second);
     }
-    rewriter.replaceOp(op, tensor ? types.pack(rewriter, loc, tensor, out)
-                                  : out[0]);
+    rewriter.replaceOp(
+        op, tensor ? this->types().pack(rewriter, loc, tensor, out) : out[0]);
     return success();
   }
 };

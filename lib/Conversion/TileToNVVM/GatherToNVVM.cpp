@@ -71,8 +71,8 @@ public:
                                      pool.pageSize);
     for (auto [i, id] : llvm::enumerate(ids))
       copyRow(resolve(id, layout.regCoord(static_cast<int>(i))[0]));
-    Value bar = offsetElements(rewriter, loc, operands.getFull(), op.getIndex(),
-                               operands.getIndex(), 8);
+    Value bar = mbarrierAddress(rewriter, loc, operands.getFull(),
+                                op.getIndex(), operands.getIndex());
     NVVM::CpAsyncMBarrierArriveOp::create(rewriter, loc, bar, /*noinc=*/true);
     NVVM::MBarrierArriveOp::create(rewriter, loc, rewriter.getI64Type(), bar,
                                    /*count=*/Value());

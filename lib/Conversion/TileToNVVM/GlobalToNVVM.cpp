@@ -6,9 +6,9 @@
 // of range are replaced. Stores outside the box, and those of threads that hold
 // copies, are jumped over. See TileAccess.h.
 #include "TileAccess.h"
+#include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -45,12 +45,8 @@ struct Words {
   Value make(OpBuilder &b, Location loc, ArrayRef<Value> elements) const {
     if (perWord == 1)
       return elements[0];
-    Value vector =
-        LLVM::PoisonOp::create(b, loc, VectorType::get(perWord, element));
-    for (auto [i, e] : llvm::enumerate(elements))
-      vector =
-          LLVM::InsertElementOp::create(b, loc, vector, e, constI32(b, loc, i));
-    return LLVM::BitcastOp::create(b, loc, b.getI32Type(), vector);
+    return LLVM::BitcastOp::create(b, loc, b.getI32Type(),
+                                   packVector(b, loc, elements));
   }
   void split(OpBuilder &b, Location loc, Value word,
              SmallVectorImpl<Value> &elements) const {
@@ -65,6 +61,29 @@ struct Words {
           LLVM::ExtractElementOp::create(b, loc, vector, constI32(b, loc, i)));
   }
 };
+
+/// The blocks of an access, in front of `after`: by vectors if all of them fit,
+/// else by scalars. `emit(width, whole)` fills a block and ends it. Returns the
+/// first one.
+Block *emitPaths(ConversionPatternRewriter &b, Location loc, TileAccess &access,
+                 Block *after, llvm::function_ref<void(int, bool)> emit) {
+  auto path = [&](int width, bool whole) {
+    Block *block = b.createBlock(after);
+    access.startPath();
+    emit(width, whole);
+    return block;
+  };
+  int width = access.vectorWidth();
+  if (width == 1)
+    return path(1, /*whole=*/false);
+  Block *first = b.createBlock(after);
+  Value fit = access.vectorsFit(width);
+  Block *vectors = path(width, /*whole=*/true);
+  Block *scalars = path(1, /*whole=*/false);
+  b.setInsertionPointToEnd(first);
+  LLVM::CondBrOp::create(b, loc, fit, vectors, scalars);
+  return first;
+}
 
 /// All registers as words, each vector by one load.
 SmallVector<Value> emitLoads(ConversionPatternRewriter &b, Location loc,
@@ -109,20 +128,18 @@ SmallVector<Value> emitLoads(ConversionPatternRewriter &b, Location loc,
   return results;
 }
 
-struct LoadPattern : ConvertOpToLLVMPattern<tile::LoadOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct LoadPattern : TilePattern<tile::LoadOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    const auto &types =
-        *static_cast<const TileTypeConverter *>(getTypeConverter());
     auto tensor = dyn_cast<RankedTensorType>(op.getResult().getType());
     auto layout = TileTypeConverter::layoutOf(op.getResult().getType());
     if (tensor && !layout)
       return op.emitOpError("expected a tensor with a layout of its shape");
-    Type element = tensor ? types.elementType(tensor)
-                          : types.convertType(op.getResult().getType());
+    Type element = tensor ? types().elementType(tensor)
+                          : types().convertType(op.getResult().getType());
     if (!element || !isStorable(element))
       return op.emitOpError("expected elements of 8 to 64 bits, got ")
              << op.getResult().getType();
@@ -133,8 +150,7 @@ struct LoadPattern : ConvertOpToLLVMPattern<tile::LoadOp> {
                                      rewriter.getZeroAttr(element));
     TileAccess access(rewriter, loc, adaptor.getView(), adaptor.getIndices(),
                       adaptor.getLimit(), layout, element);
-    int width = access.vectorWidth();
-    Words words(element, width, access.bytes());
+    Words words(element, access.vectorWidth(), access.bytes());
     size_t count = access.registers() / words.perWord;
 
     // load, if anything is in range, by vectors or scalars; then join.
@@ -147,25 +163,12 @@ struct LoadPattern : ConvertOpToLLVMPattern<tile::LoadOp> {
         after, SmallVector<Type>(count, words.type(rewriter)),
         SmallVector<Location>(count, loc));
     LLVM::BrOp::create(rewriter, loc, ValueRange(), after);
-    auto path = [&](int pathWidth, bool whole) {
-      Block *block = rewriter.createBlock(join);
-      access.startPath();
-      SmallVector<Value> loaded =
-          emitLoads(rewriter, loc, access, words, pathWidth, whole, pad);
-      LLVM::BrOp::create(rewriter, loc, loaded, join);
-      return block;
-    };
-    Block *loads;
-    if (width > 1) {
-      loads = rewriter.createBlock(join);
-      Value fit = access.vectorsFit(width);
-      Block *vectors = path(width, true);
-      Block *scalars = path(1, false);
-      rewriter.setInsertionPointToEnd(loads);
-      LLVM::CondBrOp::create(rewriter, loc, fit, vectors, scalars);
-    } else {
-      loads = path(1, false);
-    }
+    Block *loads =
+        emitPaths(rewriter, loc, access, join, [&](int width, bool whole) {
+          SmallVector<Value> loaded =
+              emitLoads(rewriter, loc, access, words, width, whole, pad);
+          LLVM::BrOp::create(rewriter, loc, loaded, join);
+        });
     rewriter.setInsertionPointToEnd(before);
     LLVM::CondBrOp::create(rewriter, loc, any, loads, ValueRange(), join,
                            SmallVector<Value>(count, padWord));
@@ -174,7 +177,7 @@ struct LoadPattern : ConvertOpToLLVMPattern<tile::LoadOp> {
     SmallVector<Value> regs;
     for (Value word : join->getArguments())
       words.split(rewriter, loc, word, regs);
-    rewriter.replaceOp(op, tensor ? types.pack(rewriter, loc, tensor, regs)
+    rewriter.replaceOp(op, tensor ? types().pack(rewriter, loc, tensor, regs)
                                   : regs.front());
     return success();
   }
@@ -205,15 +208,8 @@ void emitStores(ConversionPatternRewriter &b, Location loc, TileAccess &access,
       b.setInsertionPointToEnd(guarded);
     }
     for (auto [reg, pointer] : accesses) {
-      Value value = regs[reg];
-      if (width > 1) {
-        value = LLVM::PoisonOp::create(b, loc,
-                                       VectorType::get(width, value.getType()));
-        for (int e = 0; e < width; ++e)
-          value = LLVM::InsertElementOp::create(b, loc, value, regs[reg + e],
-                                                constI32(b, loc, e));
-      }
-      LLVM::StoreOp::create(b, loc, value, pointer, width * access.bytes());
+      LLVM::StoreOp::create(b, loc, packVector(b, loc, regs.slice(reg, width)),
+                            pointer, width * access.bytes());
     }
     if (next) {
       LLVM::BrOp::create(b, loc, ValueRange(), next);
@@ -223,8 +219,8 @@ void emitStores(ConversionPatternRewriter &b, Location loc, TileAccess &access,
   LLVM::BrOp::create(b, loc, ValueRange(), done);
 }
 
-struct StorePattern : ConvertOpToLLVMPattern<tile::StoreOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct StorePattern : TilePattern<tile::StoreOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -243,29 +239,15 @@ struct StorePattern : ConvertOpToLLVMPattern<tile::StoreOp> {
 
     TileAccess access(rewriter, loc, adaptor.getView(), adaptor.getIndices(),
                       adaptor.getLimit(), layout, element);
-    int width = access.vectorWidth();
     Value any = access.anyInRange();
     if (Value mine = access.mayStore())
       any = LLVM::AndOp::create(rewriter, loc, any, mine);
     Block *before = op->getBlock();
     Block *after = splitBefore(rewriter, op);
-    auto path = [&](int pathWidth, bool whole) {
-      Block *block = rewriter.createBlock(after);
-      access.startPath();
-      emitStores(rewriter, loc, access, regs, pathWidth, whole, after);
-      return block;
-    };
-    Block *stores;
-    if (width > 1) {
-      stores = rewriter.createBlock(after);
-      Value fit = access.vectorsFit(width);
-      Block *vectors = path(width, true);
-      Block *scalars = path(1, false);
-      rewriter.setInsertionPointToEnd(stores);
-      LLVM::CondBrOp::create(rewriter, loc, fit, vectors, scalars);
-    } else {
-      stores = path(1, false);
-    }
+    Block *stores =
+        emitPaths(rewriter, loc, access, after, [&](int width, bool whole) {
+          emitStores(rewriter, loc, access, regs, width, whole, after);
+        });
     rewriter.setInsertionPointToEnd(before);
     LLVM::CondBrOp::create(rewriter, loc, any, stores, after);
     rewriter.eraseOp(op);

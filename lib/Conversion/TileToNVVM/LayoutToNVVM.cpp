@@ -3,46 +3,22 @@
 // Operations that compute nothing but choose registers: tile.full, tile.iota,
 // tile.broadcast, tile.transpose, tilegpu.convert_layout, extract_slice,
 // insert_slice.
+#include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
 
 using namespace mlir;
 
 namespace mlatile {
 namespace {
 
-template <typename Op>
-struct LayoutPattern : ConvertOpToLLVMPattern<Op> {
-  using ConvertOpToLLVMPattern<Op>::ConvertOpToLLVMPattern;
+LogicalResult noLayout(Operation *op) {
+  return op->emitOpError("expected tensors with layouts of their shapes");
+}
 
-protected:
-  const TileTypeConverter &types() const {
-    return *static_cast<const TileTypeConverter *>(this->getTypeConverter());
-  }
-  /// Replaces `op` by its result with register i = from[map[i]].
-  LogicalResult moveRegisters(Op op, Value from, ArrayRef<int> map,
-                              ConversionPatternRewriter &rewriter) const {
-    SmallVector<Value> source =
-        TileTypeConverter::unpack(rewriter, op.getLoc(), from);
-    SmallVector<Value> regs;
-    for (int i : map) {
-      if (i < 0 || i >= static_cast<int>(source.size()))
-        return op.emitOpError("register ") << i << " is not in the source";
-      regs.push_back(source[i]);
-    }
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    rewriter.replaceOp(op, types().pack(rewriter, op.getLoc(), type, regs));
-    return success();
-  }
-  LogicalResult noLayout(Op op) const {
-    return op.emitOpError("expected tensors with layouts of their shapes");
-  }
-};
-
-struct FullPattern : LayoutPattern<tile::FullOp> {
-  using LayoutPattern::LayoutPattern;
+struct FullPattern : TilePattern<tile::FullOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(tile::FullOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -56,8 +32,8 @@ struct FullPattern : LayoutPattern<tile::FullOp> {
   }
 };
 
-struct IotaPattern : LayoutPattern<tile::IotaOp> {
-  using LayoutPattern::LayoutPattern;
+struct IotaPattern : TilePattern<tile::IotaOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(tile::IotaOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -84,88 +60,98 @@ struct IotaPattern : LayoutPattern<tile::IotaOp> {
   }
 };
 
-struct BroadcastPattern : LayoutPattern<tile::BroadcastOp> {
-  using LayoutPattern::LayoutPattern;
-  LogicalResult
-  matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto from = TileTypeConverter::layoutOf(op.getOperand().getType());
-    auto to = TileTypeConverter::layoutOf(op.getResult().getType());
-    if (!from || !to)
-      return noLayout(op);
-    int axis = static_cast<int>(op.getAxis());
-    if (!from->isSliceOf(*to, axis))
-      return op.emitOpError("expected the operand in the result's layout "
-                            "without dimension ")
-             << axis << ", got " << from->str();
-    return moveRegisters(op, adaptor.getOperand(), to->sliceRegisters(axis),
-                         rewriter);
-  }
-};
+//===----------------------------------------------------------------------===//
+// Register i of the result is register map[i] of the only operand.
+//===----------------------------------------------------------------------===//
 
-struct TransposePattern : LayoutPattern<tile::TransposeOp> {
-  using LayoutPattern::LayoutPattern;
+using RegisterMap = FailureOr<std::vector<int>>;
+
+RegisterMap registerMap(tile::BroadcastOp op, const DistributedLayout &from,
+                        const DistributedLayout &to) {
+  int axis = static_cast<int>(op.getAxis());
+  if (!from.isSliceOf(to, axis))
+    return op.emitOpError("expected the operand in the result's layout "
+                          "without dimension ")
+           << axis << ", got " << from.str();
+  return to.sliceRegisters(axis);
+}
+
+RegisterMap registerMap(tile::TransposeOp op, const DistributedLayout &from,
+                        const DistributedLayout &to) {
+  // Swapping the result instead keeps the numbers of the source's registers.
+  auto swapped = tilegpu::transposedLayout(to);
+  auto map = swapped ? registersOnly(from, *swapped) : std::nullopt;
+  if (!map)
+    return op.emitOpError("expected the operand in the result's layout with "
+                          "dimensions swapped, got ")
+           << from.str();
+  // `swapped` may number its registers otherwise than the result.
+  std::vector<int> regs;
+  for (int reg = 0; reg < to.numRegs(); ++reg) {
+    DistributedLayout::Coords coord = to.regCoord(reg);
+    std::swap(coord[0], coord[1]);
+    std::optional<int> same = swapped->registerOf(coord, 0, 0);
+    regs.push_back(same ? (*map)[*same] : -1);
+  }
+  return regs;
+}
+
+RegisterMap registerMap(tilegpu::ConvertLayoutOp op,
+                        const DistributedLayout &from,
+                        const DistributedLayout &to) {
+  auto map = registersOnly(from, to);
+  if (!map)
+    return op.emitOpError("moves elements between threads and should have "
+                          "gone through shared memory before");
+  return *map;
+}
+
+/// Of a window, also where it is written.
+template <typename Op>
+RegisterMap windowMap(Op op, const DistributedLayout &whole,
+                      const DistributedLayout &window) {
+  auto map = tilegpu::windowRegisters(whole, window, op.getOffsets());
+  if (!map)
+    return op.emitOpError("expected registers that hold the window");
+  return *map;
+}
+
+RegisterMap registerMap(tilegpu::ExtractSliceOp op,
+                        const DistributedLayout &from,
+                        const DistributedLayout &to) {
+  return windowMap(op, from, to);
+}
+
+template <typename Op>
+struct MoveRegistersPattern : TilePattern<Op> {
+  using TilePattern<Op>::TilePattern;
   LogicalResult
-  matchAndRewrite(tile::TransposeOp op, OpAdaptor adaptor,
+  matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto from = TileTypeConverter::layoutOf(op.getOperand().getType());
-    auto to = TileTypeConverter::layoutOf(op.getResult().getType());
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    auto from = TileTypeConverter::layoutOf(op->getOperand(0).getType());
+    auto to = TileTypeConverter::layoutOf(type);
     if (!from || !to)
       return noLayout(op);
-    // Swapping the result instead keeps the numbers of the source's registers.
-    auto swapped = tilegpu::transposedLayout(*to);
-    auto map = swapped ? registersOnly(*from, *swapped) : std::nullopt;
-    if (!map)
-      return op.emitOpError("expected the operand in the result's layout with "
-                            "dimensions swapped, got ")
-             << from->str();
-    // `swapped` may number its registers otherwise than the result.
-    SmallVector<int> regs;
-    for (int reg = 0; reg < to->numRegs(); ++reg) {
-      DistributedLayout::Coords coord = to->regCoord(reg);
-      std::swap(coord[0], coord[1]);
-      std::optional<int> same = swapped->registerOf(coord, 0, 0);
-      regs.push_back(same ? (*map)[*same] : -1);
+    RegisterMap map = registerMap(op, *from, *to);
+    if (failed(map))
+      return failure();
+    SmallVector<Value> source = TileTypeConverter::unpack(
+        rewriter, op.getLoc(), adaptor.getOperands().front());
+    SmallVector<Value> regs;
+    for (int i : *map) {
+      if (i < 0 || i >= static_cast<int>(source.size()))
+        return op.emitOpError("register ") << i << " is not in the source";
+      regs.push_back(source[i]);
     }
-    return moveRegisters(op, adaptor.getOperand(), regs, rewriter);
+    rewriter.replaceOp(op,
+                       this->types().pack(rewriter, op.getLoc(), type, regs));
+    return success();
   }
 };
 
-struct ConvertLayoutPattern : LayoutPattern<tilegpu::ConvertLayoutOp> {
-  using LayoutPattern::LayoutPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::ConvertLayoutOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto from = TileTypeConverter::layoutOf(op.getSource().getType());
-    auto to = TileTypeConverter::layoutOf(op.getResult().getType());
-    if (!from || !to)
-      return noLayout(op);
-    auto map = registersOnly(*from, *to);
-    if (!map)
-      return op.emitOpError("moves elements between threads and should have "
-                            "gone through shared memory before");
-    return moveRegisters(op, adaptor.getSource(), *map, rewriter);
-  }
-};
-
-struct ExtractSlicePattern : LayoutPattern<tilegpu::ExtractSliceOp> {
-  using LayoutPattern::LayoutPattern;
-  LogicalResult
-  matchAndRewrite(tilegpu::ExtractSliceOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto whole = TileTypeConverter::layoutOf(op.getSource().getType());
-    auto window = TileTypeConverter::layoutOf(op.getResult().getType());
-    if (!whole || !window)
-      return noLayout(op);
-    auto map = tilegpu::windowRegisters(*whole, *window, op.getOffsets());
-    if (!map)
-      return op.emitOpError("expected registers that hold the window");
-    return moveRegisters(op, adaptor.getSource(), *map, rewriter);
-  }
-};
-
-struct InsertSlicePattern : LayoutPattern<tilegpu::InsertSliceOp> {
-  using LayoutPattern::LayoutPattern;
+struct InsertSlicePattern : TilePattern<tilegpu::InsertSliceOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(tilegpu::InsertSliceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -175,9 +161,9 @@ struct InsertSlicePattern : LayoutPattern<tilegpu::InsertSliceOp> {
     auto window = TileTypeConverter::layoutOf(op.getSource().getType());
     if (!whole || !window)
       return noLayout(op);
-    auto map = tilegpu::windowRegisters(*whole, *window, op.getOffsets());
-    if (!map)
-      return op.emitOpError("expected registers that hold the window");
+    RegisterMap map = windowMap(op, *whole, *window);
+    if (failed(map))
+      return failure();
     SmallVector<Value> regs =
         TileTypeConverter::unpack(rewriter, loc, adaptor.getDest());
     SmallVector<Value> source =
@@ -193,9 +179,12 @@ struct InsertSlicePattern : LayoutPattern<tilegpu::InsertSliceOp> {
 
 void populateLayoutPatterns(TileTypeConverter &types, const Target &,
                             RewritePatternSet &patterns) {
-  patterns.add<FullPattern, IotaPattern, BroadcastPattern, TransposePattern,
-               ConvertLayoutPattern, ExtractSlicePattern, InsertSlicePattern>(
-      types);
+  patterns
+      .add<FullPattern, IotaPattern, MoveRegistersPattern<tile::BroadcastOp>,
+           MoveRegistersPattern<tile::TransposeOp>,
+           MoveRegistersPattern<tilegpu::ConvertLayoutOp>,
+           MoveRegistersPattern<tilegpu::ExtractSliceOp>, InsertSlicePattern>(
+          types);
 }
 
 } // namespace mlatile

@@ -4,8 +4,7 @@
 #ifndef MLATILE_CONVERSION_TILETONVVM_PERREGISTER_H
 #define MLATILE_CONVERSION_TILETONVVM_PERREGISTER_H
 
-#include "mlatile/Conversion/TileToNVVM/TileTypeConverter.h"
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "TilePattern.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mlatile {
@@ -34,15 +33,14 @@ registersOf(mlir::OpBuilder &builder, mlir::Operation *op,
 /// Converts Op by Emit::emit(builder, loc, op, operands, result type), once a
 /// register, or once if the result is a scalar and Emit::scalars is true.
 template <typename Op, typename Emit>
-struct PerRegisterPattern : mlir::ConvertOpToLLVMPattern<Op> {
+struct PerRegisterPattern : TilePattern<Op> {
   explicit PerRegisterPattern(const mlir::LLVMTypeConverter &types)
-      : mlir::ConvertOpToLLVMPattern<Op>(types, kTensorBenefit) {}
+      : TilePattern<Op>(types, kTensorBenefit) {}
 
   llvm::LogicalResult
   matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                   mlir::ConversionPatternRewriter &rewriter) const override {
-    const auto &types =
-        *static_cast<const TileTypeConverter *>(this->getTypeConverter());
+    const TileTypeConverter &types = this->types();
     mlir::Location loc = op->getLoc();
     mlir::Type resultType = op->getResult(0).getType();
     auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(resultType);

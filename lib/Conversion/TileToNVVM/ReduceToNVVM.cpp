@@ -2,10 +2,10 @@
 //
 // tilegpu.reduce_warp: the registers of a thread as a balanced tree, then one
 // butterfly step (PTX ISA, "shfl.sync") a lane bit along the axis.
+#include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -52,14 +52,12 @@ Value exchange(OpBuilder &builder, Location loc, Value value, int bit) {
   return other;
 }
 
-struct ReduceWarpPattern : ConvertOpToLLVMPattern<tilegpu::ReduceWarpOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct ReduceWarpPattern : TilePattern<tilegpu::ReduceWarpOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(tilegpu::ReduceWarpOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    const auto &types =
-        *static_cast<const TileTypeConverter *>(getTypeConverter());
     auto resultType = cast<RankedTensorType>(op.getResult().getType());
     auto source = TileTypeConverter::layoutOf(op.getSource().getType());
     auto result = TileTypeConverter::layoutOf(resultType);
@@ -105,7 +103,7 @@ struct ReduceWarpPattern : ConvertOpToLLVMPattern<tilegpu::ReduceWarpOp> {
                         exchange(rewriter, loc, sum, bit));
       results.push_back(sum);
     }
-    rewriter.replaceOp(op, types.pack(rewriter, loc, resultType, results));
+    rewriter.replaceOp(op, types().pack(rewriter, loc, resultType, results));
     return success();
   }
 };

@@ -22,6 +22,12 @@ mlir::Value offsetElements(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value pointer, mlir::Value index,
                            mlir::Value converted, int64_t bytes);
 
+inline constexpr int64_t kMBarrierBytes = 8;
+/// The mbarrier at `index` behind `bars`; operands as of offsetElements.
+mlir::Value mbarrierAddress(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value bars, mlir::Value index,
+                            mlir::Value converted);
+
 /// row * stride + col * elementBytes (i32), at the insertion point.
 mlir::Value emitByteOffset(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value row, int64_t stride, mlir::Value col,

@@ -3,10 +3,10 @@
 // tilegpu.alloc, stage, view: addresses. store_shared, load_shared: registers
 // that are neighbours in a row move together, up to 16 bytes at once.
 #include "SharedAddress.h"
+#include "TilePattern.h"
 #include "mlatile/Analysis/SharedLayout.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
@@ -44,6 +44,11 @@ Value offsetElements(OpBuilder &builder, Location loc, Value pointer,
   return offsetBytes(builder, loc, pointer, scaled);
 }
 
+Value mbarrierAddress(OpBuilder &builder, Location loc, Value bars, Value index,
+                      Value converted) {
+  return offsetElements(builder, loc, bars, index, converted, kMBarrierBytes);
+}
+
 Value emitByteOffset(OpBuilder &builder, Location loc, Value row,
                      int64_t stride, Value col, int64_t elementBytes) {
   Value rowBytes =
@@ -75,15 +80,8 @@ namespace {
 
 using namespace tilegpu;
 
-template <typename Op>
-struct Pattern : ConvertOpToLLVMPattern<Op> {
-  explicit Pattern(TileTypeConverter &types)
-      : ConvertOpToLLVMPattern<Op>(types), types(types) {}
-  TileTypeConverter &types;
-};
-
-struct AllocPattern : Pattern<AllocOp> {
-  using Pattern::Pattern;
+struct AllocPattern : TilePattern<AllocOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(AllocOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -96,8 +94,8 @@ struct AllocPattern : Pattern<AllocOp> {
   }
 };
 
-struct StagePattern : Pattern<StageOp> {
-  using Pattern::Pattern;
+struct StagePattern : TilePattern<StageOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(StageOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -109,8 +107,8 @@ struct StagePattern : Pattern<StageOp> {
   }
 };
 
-struct ViewPattern : Pattern<ViewOp> {
-  using Pattern::Pattern;
+struct ViewPattern : TilePattern<ViewOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(ViewOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -185,8 +183,8 @@ private:
   int elements;
 };
 
-struct StoreSharedPattern : Pattern<StoreSharedOp> {
-  using Pattern::Pattern;
+struct StoreSharedPattern : TilePattern<StoreSharedOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -202,8 +200,8 @@ struct StoreSharedPattern : Pattern<StoreSharedOp> {
                 adaptor.getBuffer());
       for (int i = 0; i < move.accesses(); ++i) {
         Value value =
-            gather(rewriter, loc,
-                   ArrayRef(regs).slice(i * move.width(), move.width()));
+            packVector(rewriter, loc,
+                       ArrayRef(regs).slice(i * move.width(), move.width()));
         LLVM::StoreOp::create(rewriter, loc, value, move.address(i),
                               move.alignment());
       }
@@ -211,24 +209,10 @@ struct StoreSharedPattern : Pattern<StoreSharedOp> {
     rewriter.eraseOp(op);
     return success();
   }
-
-private:
-  static Value gather(OpBuilder &builder, Location loc, ArrayRef<Value> regs) {
-    if (regs.size() == 1)
-      return regs[0];
-    auto type =
-        VectorType::get(static_cast<int64_t>(regs.size()), regs[0].getType());
-    Value vector = LLVM::PoisonOp::create(builder, loc, type);
-    for (auto [i, reg] : llvm::enumerate(regs))
-      vector = LLVM::InsertElementOp::create(
-          builder, loc, vector, reg,
-          constI32(builder, loc, static_cast<int64_t>(i)));
-    return vector;
-  }
 };
 
-struct LoadSharedPattern : Pattern<LoadSharedOp> {
-  using Pattern::Pattern;
+struct LoadSharedPattern : TilePattern<LoadSharedOp> {
+  using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -236,7 +220,7 @@ struct LoadSharedPattern : Pattern<LoadSharedOp> {
     RankedTensorType tile = op.getTile().getType();
     Move move(rewriter, loc, tile, op.getBuffer().getType(),
               adaptor.getBuffer());
-    Type element = types.elementType(tile);
+    Type element = types().elementType(tile);
     SmallVector<Value> regs;
     for (int i = 0; i < move.accesses(); ++i) {
       Type type = element;
@@ -250,7 +234,7 @@ struct LoadSharedPattern : Pattern<LoadSharedOp> {
                                                rewriter, loc, value,
                                                constI32(rewriter, loc, e)));
     }
-    rewriter.replaceOp(op, types.pack(rewriter, loc, tile, regs));
+    rewriter.replaceOp(op, types().pack(rewriter, loc, tile, regs));
     return success();
   }
 };

@@ -134,6 +134,19 @@ Value constI64(OpBuilder &builder, Location loc, int64_t value) {
                                   builder.getI64IntegerAttr(value));
 }
 
+Value packVector(OpBuilder &builder, Location loc, ArrayRef<Value> scalars) {
+  if (scalars.size() == 1)
+    return scalars.front();
+  auto type = VectorType::get(static_cast<int64_t>(scalars.size()),
+                              scalars.front().getType());
+  Value vector = LLVM::PoisonOp::create(builder, loc, type);
+  for (auto [i, scalar] : llvm::enumerate(scalars))
+    vector = LLVM::InsertElementOp::create(
+        builder, loc, vector, scalar,
+        constI32(builder, loc, static_cast<int64_t>(i)));
+  return vector;
+}
+
 Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
                     Type result, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(builder, loc, result,

@@ -122,6 +122,31 @@ func.func @slices(%c: tensor<16x64xf32, #acc>, %s: tensor<16x4xf32, #scales>)
   return %d, %x : tensor<16x64xf32, #acc>, tensor<16x1xf32, #cols>
 }
 
+// Operands of 8 and 4 bits, with and without scales, and what stands for them
+// before: their order is that of the packed columns of c, or of a along K.
+#packed = #tilegpu.layout<reg = [[0, 2], [8, 0], [0, 1]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]],
+                          warp = [[0, 16], [0, 32]], reps = [1, 1]>
+#opB4 = #tilegpu.layout<reg = [[1, 0], [2, 0], [4, 0]], lane = [[8, 0], [16, 0], [0, 1], [0, 2], [0, 4]],
+                        warp = [[0, 8], [0, 16]], reps = [2, 2]>
+// CHECK-LABEL: func.func @quantised
+func.func @quantised(%p: tensor<16x64xbf16, #opA>, %k8: !tilegpu.buffer<64x64xf8E4M3FN>, %s8: !tilegpu.buffer<64x1xf8E8M0FNU, stride = 8>,
+                     %q4: !tilegpu.buffer<16x64xf4E2M1FN>, %s4: !tilegpu.buffer<16x4xf8E4M3FN>, %b: tensor<64x64xf16, #opB4>,
+                     %c: tensor<16x64xf32, #acc>, %o: tensor<16x64xf32, #packed>) -> (tensor<16x64xf32, #acc>, tensor<16x64xf32, #packed>) {
+  // CHECK: tilegpu.dot %{{.*}} scaled by %{{.*}}, %{{.*}}, %{{.*}} : !tilegpu.buffer<16x64xf4E2M1FN> by !tilegpu.buffer<16x4xf8E4M3FN>, tensor<64x64xf16, #{{.*}}>, tensor<16x64xf32, #[[$ACC]]>
+  %0 = tilegpu.dot %q4 scaled by %s4, %b, %c
+    : !tilegpu.buffer<16x64xf4E2M1FN> by !tilegpu.buffer<16x4xf8E4M3FN>, tensor<64x64xf16, #opB4>, tensor<16x64xf32, #acc>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}} scaled by %{{.*}}, %{{.*}} : tensor<16x64xbf16, #{{.*}}>, !tilegpu.buffer<64x64xf8E4M3FN> by !tilegpu.buffer<64x1xf8E8M0FNU, stride = 8>, tensor<16x64xf32, #{{.*}}>
+  %1 = tilegpu.dot %p, %k8 scaled by %s8, %o
+    : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x64xf8E4M3FN> by !tilegpu.buffer<64x1xf8E8M0FNU, stride = 8>, tensor<16x64xf32, #packed>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x64xbf16, #{{.*}}>, !tilegpu.buffer<64x64xf8E4M3FN>, tensor<16x64xf32, #{{.*}}>
+  %2 = tilegpu.dot %p, %k8, %1 : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x64xf8E4M3FN>, tensor<16x64xf32, #packed>
+  // CHECK: tilegpu.load_quantised %{{.*}} by %{{.*}} : !tilegpu.buffer<16x64xf4E2M1FN> by !tilegpu.buffer<16x4xf8E4M3FN> -> tensor<16x64xbf16, #{{.*}}>
+  %3 = tilegpu.load_quantised %q4 by %s4 : !tilegpu.buffer<16x64xf4E2M1FN> by !tilegpu.buffer<16x4xf8E4M3FN> -> tensor<16x64xbf16, #rows>
+  // CHECK: tilegpu.load_quantised %{{.*}} : !tilegpu.buffer<64x64xf8E4M3FN> -> tensor<64x64xf16, #{{.*}}>
+  %4 = tilegpu.load_quantised %k8 : !tilegpu.buffer<64x64xf8E4M3FN> -> tensor<64x64xf16, #opB4>
+  return %0, %2 : tensor<16x64xf32, #acc>, tensor<16x64xf32, #packed>
+}
+
 // The second of two warps holds copies of c, and so of a.
 #accCopy = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>
 #opACopy = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>

@@ -108,3 +108,21 @@ func.func @no_layout(%b: !tilegpu.buffer<8xf32>) {
   %t = tilegpu.load_shared %b : !tilegpu.buffer<8xf32> -> tensor<8xf32>
   return
 }
+
+// -----
+
+#four = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [], reps = [1]>
+func.func @store_shared_c3(%t: tensor<32xf4E2M1FN, #four>, %b: !tilegpu.buffer<32xf4E2M1FN>) {
+  // expected-error@+1 {{expected elements of at least 8 bits, got 'f4E2M1FN'}}
+  tilegpu.store_shared %t, %b : tensor<32xf4E2M1FN, #four>, !tilegpu.buffer<32xf4E2M1FN>
+  return
+}
+
+// -----
+
+#four = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [], reps = [1]>
+func.func @load_shared_c3(%b: !tilegpu.buffer<32xf4E2M1FN>) {
+  // expected-error@+1 {{expected elements of at least 8 bits, got 'f4E2M1FN'}}
+  %t = tilegpu.load_shared %b : !tilegpu.buffer<32xf4E2M1FN> -> tensor<32xf4E2M1FN, #four>
+  return
+}

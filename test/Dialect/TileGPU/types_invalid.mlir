@@ -33,8 +33,26 @@ func.func private @buffer_c1_large(!tilegpu.buffer<2x1048577xi8>)
 // -----
 
 // buffer_c2
-// expected-error@+1 {{expected an integer or float of 8, 16, 32 or 64 bits as element, got 'i1'}}
+// expected-error@+1 {{expected an integer or float of 8, 16, 32 or 64 bits, or a float of 4 bits, as element, got 'i1'}}
 func.func private @buffer_c2(!tilegpu.buffer<2x8xi1>)
+
+// -----
+
+// buffer_c2
+// expected-error@+1 {{or a float of 4 bits, as element, got 'i4'}}
+func.func private @buffer_c2_integer(!tilegpu.buffer<2x8xi4>)
+
+// -----
+
+// buffer_c2
+// expected-error@+1 {{or a float of 4 bits, as element, got 'f6E2M3FN'}}
+func.func private @buffer_c2_six_bits(!tilegpu.buffer<2x8xf6E2M3FN>)
+
+// -----
+
+// buffer_c2
+// expected-error@+1 {{expected an even number of columns}}
+func.func private @buffer_c2_odd(!tilegpu.buffer<2x7xf4E2M1FN>)
 
 // -----
 

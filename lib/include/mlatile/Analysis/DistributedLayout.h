@@ -66,6 +66,14 @@ public:
   /// `n` of 8 * warpsN.
   static Result mmaAccumulator(int64_t m, int64_t n, int warpsM, int warpsN,
                                std::string *error = nullptr);
+  /// The same where an operand of 8 or 4 bits is read by the 16-bit `ldmatrix`
+  /// with its elements contiguous along M (N): 2^pack elements stand in 16
+  /// bits, which a lane gets together, so that neighbours along M (N) belong to
+  /// different rows or tiles of the instruction (docs/Layouts.md, section 3).
+  /// A warp has (8 << packM) x (8 << packN) then; pack 0 is the layout above.
+  static Result mmaAccumulator(int64_t m, int64_t n, int warpsM, int warpsN,
+                               int packM, int packN,
+                               std::string *error = nullptr);
   /// Operand A, m x k, of elements of `bits` (16, 8, 4), isa::mmaA. One
   /// register is one element here; the 32 / bits elements of a hardware
   /// register are adjacent, low bits first, and the hardware registers of an
@@ -76,6 +84,14 @@ public:
   /// Operand B, k x n (isa::mmaB), likewise; copies over the warps along M.
   static Result mmaOperandB(int64_t k, int64_t n, int bits, int warpsM,
                             int warpsN, std::string *error = nullptr);
+  /// 16-bit operands whose partner has its 8- or 4-bit elements contiguous
+  /// along K (see the second mmaAccumulator): a lane holds 4 << (packK - 1)
+  /// neighbours along K, of as many steps of 16 as that makes. `k` is a
+  /// multiple of 8 << packK; packK 0 is the layout above.
+  static Result mmaPackedOperandA(int64_t m, int64_t k, int packK, int warpsM,
+                                  int warpsN, std::string *error = nullptr);
+  static Result mmaPackedOperandB(int64_t k, int64_t n, int packK, int warpsM,
+                                  int warpsN, std::string *error = nullptr);
   /// For coalesced memory access: vectors of up to 16 bytes along the last dim,
   /// then lanes, then warps, each from the last dim to the first, as far as the
   /// power of two in each size goes. Odd factors are reps; lanes and warps left
@@ -188,6 +204,13 @@ bool sameWarpOwnership(const DistributedLayout &from,
 /// of `from`. Empty otherwise, also if shapes or warps differ.
 std::optional<std::vector<int>> registersOnly(const DistributedLayout &from,
                                               const DistributedLayout &to);
+
+/// If pairs of 16-bit registers under `to` are 8 x 8 matrices of `from`,
+/// transposed (`movmatrix`, isa::movmatrixTrans): for each pair of `to` the pair
+/// of `from`. So an accumulator, rounded, becomes operand B without leaving its
+/// warp. Empty otherwise.
+std::optional<std::vector<int>> matrixTransposes(const DistributedLayout &from,
+                                                 const DistributedLayout &to);
 
 } // namespace mlatile
 #endif

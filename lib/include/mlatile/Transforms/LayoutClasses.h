@@ -13,6 +13,8 @@ namespace mlatile {
 
 /// The layouts of one kernel's tensor values. Elementwise operations, loops,
 /// branches and accumulators put values into one class; a class has one layout.
+/// Where a loop carries on with another one's results, as two lists of
+/// candidates do, each may have its own accumulator layout.
 class LayoutClasses {
 public:
   /// Builds the classes and solves for their layouts. Fails with an error on
@@ -26,11 +28,12 @@ public:
   /// The layout in which `tile.gather` takes its slot ids.
   static DistributedLayout::Result gatherLayout(mlir::Value ids, int numWarps,
                                                 std::string *error);
-  /// The accumulator layout of a dot with that result, if `warps` (over M and
-  /// N) were asked for.
+  /// The accumulator layout of the dot `op` of `a` and `b`, if `warps` (over M
+  /// and N) were asked for.
   static DistributedLayout::Result
-  dotLayout(mlir::Value result, std::optional<llvm::ArrayRef<int64_t>> warps,
-            int numWarps, std::string *error);
+  dotLayout(mlir::Operation *op, mlir::Value a, mlir::Value b,
+            std::optional<llvm::ArrayRef<int64_t>> warps, int numWarps,
+            std::string *error);
 
 private:
   explicit LayoutClasses(int numWarps) : numWarps(numWarps) {}
@@ -38,6 +41,9 @@ private:
   void unite(mlir::ValueRange values);
   void collect(tile::KernelOp kernel);
   mlir::LogicalResult anchor(tile::KernelOp kernel);
+  /// What a loop starts with joins the loop's class, unless both have layouts:
+  /// then it is converted before the loop.
+  void uniteInits(tile::KernelOp kernel);
   /// Follows reduce, broadcast and transpose from classes with a layout to
   /// those without, until nothing changes.
   void propagate(tile::KernelOp kernel);

@@ -14,16 +14,18 @@ def AssignLayouts : Pass<"tile-assign-layouts", "::mlir::ModuleOp"> {
     derived layout; the slot ids of a `tile.gather` take the layout in which
     neighbouring threads share a row; all others are spread in 16-byte pieces.
     Where two classes meet with different layouts a `tilegpu.convert_layout` is
-    inserted. Operands of dots are left to `tile-to-tilegpu`.
+    inserted; where an accumulator goes from one loop into another that packs it
+    differently (lists of 8-bit and of 4-bit candidates), before the second.
+    Operands of dots are left to `tile-to-tilegpu`.
 
     Before:
     ```mlir
-    %s = tile.dot %q, %k, %zero : (tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>) -> tensor<16x32xf32>
+    %s = tile.dot %q, %k, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
     %m = tile.reduce maximumf %s along 1 : tensor<16x32xf32> -> tensor<16xf32>
     ```
     After (`#acc` is the accumulator layout of four warps along N):
     ```mlir
-    %s = tile.dot %q, %k, %zero : (...) -> tensor<16x32xf32, #acc>
+    %s = tile.dot %q, %k, %zero : ..., tensor<16x32xf32, #acc>
     %m = tile.reduce maximumf %s along 1 : tensor<16x32xf32, #acc> -> tensor<16xf32, #slice>
     ```
     Precondition: kernels are specialised (static shapes). Postcondition: every
@@ -35,19 +37,19 @@ def AssignLayouts : Pass<"tile-assign-layouts", "::mlir::ModuleOp"> {
 def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
   let summary = "place dot operands, gathered rows and cross-warp values in shared memory";
   let description = [{
-    `tile.dot` becomes `tilegpu.dot` on shared buffers; a register operand is
-    stored to a buffer first, a `tile.dequant` of quantised rows converts once
-    into a 16-bit buffer, an unquantised field is read where the gather put it,
-    and a `tile.transpose` turns into a transposed operand. `tile.dot_scaled`
-    becomes one `tilegpu.dot` a block: its sums are multiplied by their scales
-    (blocks along K), or its a is a scaled copy (along N). `tile.reduce` becomes
-    a warp reduction and, where warps share the dimension, an exchange through a
-    scratch buffer. A `tilegpu.convert_layout` that moves elements between
-    threads becomes a store and a load. Loops marked with `#tile.pipeline` and
-    gathers are left to `tilegpu-pipeline-gathers`.
-    Precondition: `tile-assign-layouts`. Postcondition: no `tile.dot`,
-    `tile.dot_scaled`, `tile.reduce`; `tile.dequant` only of gathered rows whose buffers the
-    pipeline pass supplies.
+    `tile.dot` becomes `tilegpu.dot`. An operand that was read from a buffer is
+    read there, a `tilegpu.load_quantised` in its 8 or 4 bits, with its scales; a
+    `tile.transpose` turns into a transposed operand; registers that hold an
+    operand in place (after moves of registers or `movmatrix`) stay; others are
+    stored to a buffer. `tile.dot_scaled` becomes one `tilegpu.dot` a block: its
+    sums are multiplied by their scales (blocks along K), or the other operand is
+    multiplied by them in registers and rounded (along N or M). `tile.reduce`
+    becomes a warp reduction and, where warps share the dimension, an exchange
+    through a scratch buffer. A `tilegpu.convert_layout` that needs more than
+    that becomes a store and a load.
+    Preconditions: `tile-assign-layouts`, `tilegpu-pipeline-gathers`.
+    Postcondition: no `tile.dot`, `tile.dot_scaled`, `tile.reduce`,
+    `tilegpu.load_quantised`.
   }];
   let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect"];
 }
@@ -61,6 +63,13 @@ def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
     still. `full` mbarriers count landed copies, `empty` ones the threads that
     have read a stage; no barrier of the whole CTA is involved. A gather outside
     such a loop is issued and waited for in place.
+
+    A `tile.dequant` of its rows becomes a read of the stage. A quantised field
+    all of whose uses are operands of dots that can take it as it is, becomes a
+    `tilegpu.load_quantised`; one with another use, with f32 scales, whose
+    product has another quantised operand, or whose columns, or blocks of
+    scales, are not whole tiles of all warps, is converted once, into a buffer of
+    16 bits, by `tilegpu.dequant`.
 
     Before:
     ```mlir
@@ -81,8 +90,9 @@ def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
       tilegpu.mbarrier_arrive %empty[%stage]
     }
     ```
-    The slot ids may depend on the loop only through its induction variable;
-    else the operation is an error.
+    The slot ids may depend on the loop only through its induction variable, and
+    nothing in the loop may write the views that they are loaded from (two
+    arguments of a kernel are different arrays); else the gather is an error.
   }];
   let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

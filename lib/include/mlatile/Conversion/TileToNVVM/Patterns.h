@@ -52,6 +52,9 @@ void populateLayoutPatterns(TileTypeConverter &, const Target &,
 /// tile.program_id, tile.dim, tile.slots.
 void populateProgramPatterns(TileTypeConverter &, const Target &,
                              mlir::RewritePatternSet &);
+/// tilegpu.convert_layout that transposes 8 x 8 matrices.
+void populateMovmatrixPatterns(TileTypeConverter &, const Target &,
+                               mlir::RewritePatternSet &);
 /// tilegpu.dot.
 void populateDotPatterns(TileTypeConverter &, const Target &,
                          mlir::RewritePatternSet &);

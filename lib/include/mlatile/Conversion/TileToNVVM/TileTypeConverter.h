@@ -138,6 +138,10 @@ private:
 mlir::Value firstHolder(mlir::OpBuilder &builder, mlir::Location loc,
                         const DistributedLayout &layout);
 
+/// The scalars, all of one type, as a vector; a single one as it is.
+mlir::Value packVector(mlir::OpBuilder &builder, mlir::Location loc,
+                       llvm::ArrayRef<mlir::Value> scalars);
+
 /// A call of an LLVM intrinsic with one result.
 mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::StringRef name, mlir::Type result,

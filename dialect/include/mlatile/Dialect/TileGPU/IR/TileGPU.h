@@ -56,14 +56,26 @@ struct SharedAccess {
   bool isAsync = false;
 };
 
-/// How the warps stand over the tiles of an `mma` accumulator.
+/// How the warps stand over the tiles of an `mma` accumulator, and how its rows
+/// and columns are packed (DistributedLayout::mmaAccumulator).
 struct WarpGrid {
   int warpsM, warpsN;
+  int packM = 0, packN = 0;
   bool operator==(const WarpGrid &) const = default;
 };
 /// The grid for which `layout` is DistributedLayout::mmaAccumulator, if it is.
 /// Warps behind the grid's may hold copies.
 std::optional<WarpGrid> matchAccumulator(const DistributedLayout &layout);
+/// The operand layout that fits an accumulator of `numWarps` warps, those of
+/// `grid` and such as hold copies: A of `rows` x `cols` = M x K or B of K x N.
+/// `packK`: how the elements of its partner stand along K.
+std::optional<DistributedLayout> operandLayout(bool isA, int64_t rows,
+                                               int64_t cols, int packK,
+                                               const WarpGrid &grid,
+                                               int numWarps);
+/// log2 of the elements that stand in 16 bits: 1 for 8-bit, 2 for 4-bit
+/// operands of `dot`, which are read by the 16-bit `ldmatrix`; else 0.
+int packing(mlir::Type element);
 
 /// Shape and layout of the result of `reduce_warp` along `axis`; empty if the
 /// layout cannot be reduced by exchanging bits.

@@ -11,12 +11,13 @@ def TileGPU_MBarrierInitOp : TileGPU_SharedOp<"mbarrier_init"> {
     One thread initialises all of them. A CTA barrier must stand between this
     and their first use.
 
+    Constraints:
+    * mbarrier_init_c1: 1 <= count < 2^20 (PTX ISA, `mbarrier.init`).
+
+    Example:
     ```mlir
     tilegpu.mbarrier_init %full {count = 256 : i32} : !tilegpu.mbarriers<2>
     ```
-
-    Constraints
-    - mbarrier_init_c1: 1 <= count < 2^20 (PTX ISA, `mbarrier.init`).
   }];
   let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedWrite]>:$bars, I32Attr:$count);
   let assemblyFormat = "$bars attr-dict `:` qualified(type($bars))";
@@ -28,12 +29,13 @@ def TileGPU_MBarrierArriveOp : TileGPU_SharedOp<"mbarrier_arrive"> {
   let description = [{
     Releases the thread's earlier accesses to whoever waits for the phase.
 
+    Constraints:
+    * mbarrier_arrive_c1: a constant index is less than the number of mbarriers.
+
+    Example:
     ```mlir
     tilegpu.mbarrier_arrive %empty[%i] : !tilegpu.mbarriers<2>
     ```
-
-    Constraints
-    - mbarrier_arrive_c1: a constant index is less than the number of mbarriers.
   }];
   let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index);
   let assemblyFormat = "$bars `[` $index `]` attr-dict `:` qualified(type($bars))";
@@ -47,13 +49,14 @@ def TileGPU_MBarrierWaitOp : TileGPU_SharedOp<"mbarrier_wait"> {
     having completed a phase of parity 1. Every phase must be waited for before
     the next but one begins.
 
+    Constraints:
+    * mbarrier_wait_c1: a constant index is less than the number of mbarriers.
+    * mbarrier_wait_c2: a constant parity is 0 or 1.
+
+    Example:
     ```mlir
     tilegpu.mbarrier_wait %full[%i], %parity : !tilegpu.mbarriers<2>
     ```
-
-    Constraints
-    - mbarrier_wait_c1: a constant index is less than the number of mbarriers.
-    - mbarrier_wait_c2: a constant parity is 0 or 1.
   }];
   let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index, I32:$parity);
   let assemblyFormat = "$bars `[` $index `]` `,` $parity attr-dict `:` qualified(type($bars))";
@@ -73,25 +76,26 @@ def TileGPU_GatherAsyncOp : TileGPU_SharedOp<"gather_async"> {
     part of `slots` is stored. So the mbarrier's count is 2 x threads, and all
     three buffers may be read by whoever has waited for the phase.
 
+    Constraints:
+    * gather_async_c1: the pool is bound to a known cache format.
+    * gather_async_c2: `ids` is a tensor of i32 with one dimension, laid out by
+      `rowsOverThreads`.
+    * gather_async_c3: `rows` has 8-bit elements, one row an id, rows that start
+      at multiples of 16 bytes and hold what the format uses of a data row.
+    * gather_async_c4: `scales` has one row an id. In a format with a footer: of
+      the scale row's bytes, 8-bit elements, rows that start at multiples of the
+      copy size (16, or 8 where the scale row is not a multiple of 16). In an
+      inline format: the view of `rows` that holds them (f32, one column a
+      group, the row stride of `rows`); it is not written on its own.
+    * gather_async_c5: `slots` is i32 with one element an id.
+    * gather_async_c6: a constant index is less than the number of mbarriers.
+
+    Example:
     ```mlir
     tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i]
       : !tile.pool<"dsv4">, tensor<64xi32, #ids>, !tilegpu.buffer<64x576xi8, stride = 592>,
         !tilegpu.buffer<64x8xi8>, !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
     ```
-
-    Constraints
-    - gather_async_c1: the pool is bound to a known cache format.
-    - gather_async_c2: `ids` is a tensor of i32 with one dimension, laid out by
-      `rowsOverThreads`.
-    - gather_async_c3: `rows` has 8-bit elements, one row an id, rows that start
-      at multiples of 16 bytes and hold what the format uses of a data row.
-    - gather_async_c4: `scales` has one row an id. In a format with a footer: of
-      the scale row's bytes, 8-bit elements, rows that start at multiples of the
-      copy size (16, or 8 where the scale row is not a multiple of 16). In an
-      inline format: the view of `rows` that holds them (f32, one column a
-      group, the row stride of `rows`); it is not written on its own.
-    - gather_async_c5: `slots` is i32 with one element an id.
-    - gather_async_c6: a constant index is less than the number of mbarriers.
   }];
   let arguments = (ins
     AnyType:$pool, TileGPU_Tile:$ids,

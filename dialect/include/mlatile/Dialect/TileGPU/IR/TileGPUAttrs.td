@@ -19,19 +19,18 @@ def LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     block that is linear over GF(2) in the bits of register, lane and warp,
     repeated `reps[d]` times along dimension d.
 
-    Example, the accumulator of `mma.m16n8` for 16 x 448 over four warps:
+    Constraints:
+    * layout_c1: the bases are those of a layout that
+      `DistributedLayout::create` accepts (its message is repeated).
+    * layout_c2: as the encoding of a tensor, the layout's shape is the
+      tensor's.
 
+    Example, the accumulator of `mma.m16n8` for 16 x 448 over four warps:
     ```mlir
     #tilegpu.layout<reg = [[0, 1], [8, 0]],
                     lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
                     warp = [[0, 8], [0, 16]], reps = [1, 14]>
     ```
-
-    Constraints
-    - layout_c1: the bases are those of a layout that
-      `DistributedLayout::create` accepts (its message is repeated).
-    - layout_c2: as the encoding of a tensor, the layout's shape is the
-      tensor's.
   }];
   let parameters = (ins DistributedLayoutParameter:$distributed);
   let hasCustomAssemblyFormat = 1;

@@ -2,11 +2,11 @@
 // Products, reductions, conversions.
 #ifndef MLATILE_DIALECT_TILEGPU_IR_COMPUTEOPS_TD
 #define MLATILE_DIALECT_TILEGPU_IR_COMPUTEOPS_TD
-include "mlatile/Dialect/Tile/IR/TileAttrs.td"
+include "mlatile/Dialect/Tile/IR/TileReduceKind.td"
 include "mlatile/Dialect/TileGPU/IR/TileGPUAttrs.td"
 include "mlatile/Dialect/TileGPU/IR/TileGPUTypes.td"
 
-def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AllTypesMatch<["c", "result"]>]> {
+def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesMatch<["c", "result"]>]> {
   let summary = "a times b plus c on the tensor cores";
   let description = [{
     `result[m, n] = c[m, n] + sum_k a[m, k] * b[k, n]`, by `mma.sync` m16n8k16
@@ -14,31 +14,101 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AllTypesMatch<["c", "result"]>]> {
     sums are f32; their order is not specified.
 
     `a` and `b` are buffers, read by `ldmatrix`, or tensors in the operand
-    layouts that fit c (`DistributedLayout::mmaOperandA` and `mmaOperandB` with
-    the arrangement of warps of c). `a_transposed`: the buffer holds [K, M];
-    `b_transposed`: it holds [N, K].
+    layouts that fit c (`operandLayout`). `a_transposed`: the buffer holds
+    [K, M]; `b_transposed`: it holds [N, K].
 
+    A *quantised* operand is a buffer of f8E4M3FN or f4E2M1FN. It is converted
+    to the other operand's type in registers, by every warp what it needs; no
+    16-bit copy exists. `scaled by` a buffer of one scale a group of columns,
+    f8E8M0FNU or f8E4M3FN, it is multiplied by them in f32 and rounded once,
+    to nearest even (exact for bf16 and a power of two, or an f8E4M3FN scale of
+    an f4E2M1FN). `ldmatrix` moves 16 bits, that is 2 or 4 elements; so the
+    order of elements along its columns is another one in registers. Along K
+    the other operand follows (`packK` of the operand layouts); along M or N
+    c does (`packM`, `packN` of the accumulator).
+
+    Constraints:
+    * dot_c1: c is f32 in a layout of `DistributedLayout::mmaAccumulator`;
+      further warps may hold copies (zero bases behind the others).
+    * dot_c2: a and b are both bf16 or both f16, or one of them is, and the
+      other is quantised.
+    * dot_c3: a is M x K and b is K x N (of buffers: after undoing the
+      transposition) for c of M x N, K a multiple of 16 (of 32 if an operand of
+      4 bits runs along it).
+    * dot_c4: a tensor operand is in the operand layout that fits c and the
+      other operand's order along K.
+    * dot_c5: buffer operands have two dimensions and rows that start at
+      multiples of 16 bytes.
+    * dot_c6: only a buffer can be transposed.
+    * dot_c7: rows (columns) of c are packed as a's (b's) elements along them.
+    * dot_c8: only a quantised operand is scaled; by a buffer of f8E8M0FNU or
+      f8E4M3FN with as many rows, whose columns divide its own into groups of a
+      power of two, at least 16.
+
+    Examples:
     ```mlir
     %s = tilegpu.dot %q, %k, %zero {b_transposed}
       : !tilegpu.buffer<16x512xbf16, stride = 1040>, !tilegpu.buffer<64x512xbf16, stride = 1040>,
         tensor<16x64xf32, #acc>
+    %o = tilegpu.dot %p, %v scaled by %vs, %o0
+      : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>
+        by !tilegpu.buffer<64x7xf8E8M0FNU, stride = 8>, tensor<16x448xf32, #packed>
     ```
-
-    Constraints
-    - dot_c1: c is f32 in a layout of `DistributedLayout::mmaAccumulator`;
-      further warps may hold copies (zero bases behind the others).
-    - dot_c2: a and b are both bf16 or both f16.
-    - dot_c3: a is M x K and b is K x N (of buffers: after undoing the
-      transposition) for c of M x N, K a multiple of 16.
-    - dot_c4: a tensor operand is in the operand layout that fits c.
-    - dot_c5: buffer operands have two dimensions and rows that start at
-      multiples of 16 bytes.
-    - dot_c6: only a buffer can be transposed.
   }];
-  let arguments = (ins Arg<TileGPU_Operand, "", [SharedRead]>:$a, Arg<TileGPU_Operand, "", [SharedRead]>:$b,
-                       TileGPU_Tile:$c, UnitAttr:$a_transposed, UnitAttr:$b_transposed);
+  // c before what is optional: its type is the result's.
+  let arguments = (ins Arg<TileGPU_Operand, "", [SharedRead]>:$a,
+                       Arg<TileGPU_Operand, "", [SharedRead]>:$b, TileGPU_Tile:$c,
+                       Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$a_scales,
+                       Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$b_scales,
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed);
   let results = (outs TileGPU_Tile:$result);
-  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
+  let assemblyFormat = [{
+    $a (`scaled` `by` $a_scales^)? `,` $b (`scaled` `by` $b_scales^)? `,` $c attr-dict
+    `:` type($a) (`by` qualified(type($a_scales))^)? `,` type($b) (`by` qualified(type($b_scales))^)? `,` type($c)
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
+                   "bool":$aTransposed, "bool":$bTransposed), [{
+      build($_builder, $_state, c.getType(), a, b, c, ::mlir::Value(), ::mlir::Value(),
+            aTransposed, bTransposed);
+    }]>];
+  let extraClassDeclaration = [{
+    /// How elements stand along K: packing of the quantised operand whose
+    /// columns run along K; 0 if there is none.
+    int getPackK();
+    /// M x N x K.
+    int64_t getK();
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_LoadQuantisedOp : TileGPU_SharedOp<"load_quantised"> {
+  let summary = "quantised rows as the operand of a dot";
+  let description = [{
+    `result[r, i] = payload[r, i] * scales[r, i / group]`, without scales the
+    payload alone, in the result's type. It stands for the buffers until
+    `tile-to-tilegpu` makes them operands of `tilegpu.dot`; it is not
+    converted by itself.
+
+    Constraints:
+    * load_quantised_c1: payload and result have the same shape, of two
+      dimensions; the payload is f8E4M3FN or f4E2M1FN, the result bf16 or f16.
+    * load_quantised_c2: the scales are such as `dot` takes (dot_c8).
+
+    Example:
+    ```mlir
+    %k = tilegpu.load_quantised %payload by %scales
+      : !tilegpu.buffer<16x64xf8E4M3FN, stride = 592> by !tilegpu.buffer<16x1xf8E8M0FNU, stride = 8>
+        -> tensor<16x64xbf16, #rows>
+    ```
+  }];
+  let arguments = (ins Arg<TileGPU_Buffer, "", [SharedRead]>:$payload,
+                       Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$scales);
+  let results = (outs TileGPU_Tile:$tile);
+  let assemblyFormat = [{
+    $payload (`by` $scales^)? attr-dict
+    `:` qualified(type($payload)) (`by` qualified(type($scales))^)? `->` type($tile)
+  }];
   let hasVerifier = 1;
 }
 
@@ -51,20 +121,21 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
     payload alone, exact; scales are not read. All threads of the kernel share
     the work; no barrier is implied before or after.
 
+    Constraints:
+    * dequant_c1: the format is known.
+    * dequant_c2: `payload` has two dimensions, 8-bit elements, the format's
+      payload bytes a row, and rows that start at multiples of 16 bytes.
+    * dequant_c3: `scales` has as many rows, and a row holds the format's scales:
+      8-bit elements, at least as many as groups, or f32, as many as groups.
+    * dequant_c4: `result` is bf16 or f16, has as many rows, the format's nope
+      elements a row, and rows that start at multiples of 16 bytes.
+
+    Example:
     ```mlir
     tilegpu.dequant "dsv4" %nope, %scales -> %keys
       : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8>
         -> !tilegpu.buffer<64x448xbf16, stride = 912>
     ```
-
-    Constraints
-    - dequant_c1: the format is known.
-    - dequant_c2: `payload` has two dimensions, 8-bit elements, the format's
-      payload bytes a row, and rows that start at multiples of 16 bytes.
-    - dequant_c3: `scales` has as many rows, and a row holds the format's scales:
-      8-bit elements, at least as many as groups, or f32, as many as groups.
-    - dequant_c4: `result` is bf16 or f16, has as many rows, the format's nope
-      elements a row, and rows that start at multiples of 16 bytes.
   }];
   let arguments = (ins StrAttr:$format, Arg<TileGPU_Buffer, "", [SharedRead]>:$payload,
                        Arg<TileGPU_Buffer, "", [SharedRead]>:$scales,
@@ -85,22 +156,23 @@ def TileGPU_ReduceWarpOp : TileGPU_Op<"reduce_warp", [Pure]> {
     Otherwise it stays, with one column for each of the warps that share it, in
     the order of their bits: see `reduceWarpLayout`.
 
+    Constraints:
+    * reduce_warp_c1: the element is a float for `addf`, `maximumf` and
+      `minimumf`, an integer for `addi` and `maxsi`.
+    * reduce_warp_c2: 0 <= axis < rank.
+    * reduce_warp_c3: the layout can be exchanged along the axis by bits
+      (`DistributedLayout::exchangeAlong`).
+    * reduce_warp_c4: the result has the same element and the shape and layout
+      of `reduceWarpLayout`.
+
+    Example:
     ```mlir
     %max = tilegpu.reduce_warp maximumf %x along 1 : tensor<16x64xf32, #acc> -> tensor<16x4xf32, #part>
     ```
-
-    Constraints
-    - reduce_warp_c1: the element is a float for `addf`, `maximumf` and
-      `minimumf`, an integer for `addi` and `maxsi`.
-    - reduce_warp_c2: 0 <= axis < rank.
-    - reduce_warp_c3: the layout can be exchanged along the axis by bits
-      (`DistributedLayout::exchangeAlong`).
-    - reduce_warp_c4: the result has the same element and the shape and layout
-      of `reduceWarpLayout`.
   }];
   let arguments = (ins Tile_ReduceKindAttr:$kind, TileGPU_Tile:$source, I64Attr:$axis);
   let results = (outs TileGPU_Tile:$result);
-  let assemblyFormat = "$kind $source `along` $axis attr-dict `:` type($source) `->` qualified(type($result))";
+  let assemblyFormat = "custom<ReduceKind>($kind) $source `along` $axis attr-dict `:` type($source) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -110,18 +182,19 @@ def TileGPU_ExtractSliceOp : TileGPU_Op<"extract_slice", [Pure]> {
     `result[i] = source[offsets + i]`. Every thread holds its part of the window
     already, in the same registers as all others (`windowRegisters`).
 
-    ```mlir
-    %block = tilegpu.extract_slice %sum[0, 128] : tensor<16x512xf32, #acc> -> tensor<16x128xf32, #block>
-    ```
-
-    Constraints
-    - extract_slice_c1: the window lies inside the source: one offset a
+    Constraints:
+    * extract_slice_c1: the window lies inside the source: one offset a
       dimension, not negative, and offset plus the result's size at most the
       source's.
-    - extract_slice_c2: the element types agree.
-    - extract_slice_c3: the layouts have the same lanes and warps and registers
+    * extract_slice_c2: the element types agree.
+    * extract_slice_c3: the layouts have the same lanes and warps and registers
       that add to them (`DistributedLayout::registersAdd`), and a register of
       the source holds what each of the result's holds.
+
+    Example:
+    ```mlir
+    %block = tilegpu.extract_slice %sum[0, 128] : tensor<16x512xf32, #wide> -> tensor<16x128xf32, #block>
+    ```
   }];
   let arguments = (ins TileGPU_Tile:$source, DenseI64ArrayAttr:$offsets);
   let results = (outs TileGPU_Tile:$result);
@@ -135,14 +208,15 @@ def TileGPU_InsertSliceOp : TileGPU_Op<"insert_slice", [Pure, AllTypesMatch<["de
     `result[offsets + i] = source[i]`, and `dest` elsewhere; the mirror of
     `tilegpu.extract_slice`.
 
-    ```mlir
-    %sum1 = tilegpu.insert_slice %block into %sum[0, 128] : tensor<16x128xf32, #block> into tensor<16x512xf32, #acc>
-    ```
+    Constraints:
+    * insert_slice_c1: the window, of the source's size, lies inside `dest`.
+    * insert_slice_c2: the element types agree.
+    * insert_slice_c3: the layouts fit as in extract_slice_c3.
 
-    Constraints
-    - insert_slice_c1: the window, of the source's size, lies inside `dest`.
-    - insert_slice_c2: the element types agree.
-    - insert_slice_c3: the layouts fit as in extract_slice_c3.
+    Example:
+    ```mlir
+    %sum1 = tilegpu.insert_slice %block into %sum[0, 128] : tensor<16x128xf32, #block> into tensor<16x512xf32, #wide>
+    ```
   }];
   let arguments = (ins TileGPU_Tile:$source, TileGPU_Tile:$dest, DenseI64ArrayAttr:$offsets);
   let results = (outs TileGPU_Tile:$result);
@@ -153,17 +227,19 @@ def TileGPU_InsertSliceOp : TileGPU_Op<"insert_slice", [Pure, AllTypesMatch<["de
 def TileGPU_ConvertLayoutOp : TileGPU_Op<"convert_layout", [Pure]> {
   let summary = "the same tensor in another layout";
   let description = [{
-    Conversions that move registers only (`registersOnly`) are lowered as they
+    Conversions that move registers only (`registersOnly`), or transpose 8 x 8
+    matrices of 16 bits (`matrixTransposes`, by `movmatrix`), are lowered as they
     are; others must have become a store_shared, a sync and a load_shared before
     conversion.
 
+    Constraints:
+    * convert_layout_c1: shape and element type stay, and so does the number of
+      warps.
+
+    Example:
     ```mlir
     %p2 = tilegpu.convert_layout %p : tensor<16x64xbf16, #acc> -> tensor<16x64xbf16, #opA>
     ```
-
-    Constraints
-    - convert_layout_c1: shape and element type stay, and so does the number of
-      warps.
   }];
   let arguments = (ins TileGPU_Tile:$source);
   let results = (outs TileGPU_Tile:$result);

@@ -18,6 +18,30 @@ def TileGPU_Dialect : Dialect {
 
     Nothing here is attention: `dot`, `gather_async` and `dequant` are what the
     tile level's `tile.dot`, `tile.gather` and `tile.dequant` become.
+
+    Layouts of the examples, all over four warps: `#acc` holds the sums of a
+    product of 16 x 64, `#wide` of 16 x 512, `#block` of 16 x 128, `#packed`
+    of 16 x 448 with columns packed as 8-bit values bring them; `#opA` is
+    operand a of a product, `#part` what a reduction of `#acc` inside each warp
+    leaves; `#ids` has a row a thread, `#rows` 16 bytes a thread.
+
+    ```mlir
+    #acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                           warp = [[0, 8], [0, 16]], reps = [1, 2]>
+    #wide = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                            warp = [[0, 8], [0, 16]], reps = [1, 16]>
+    #block = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                             warp = [[0, 8], [0, 16]], reps = [1, 4]>
+    #opA = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                           warp = [[0, 0], [0, 0]], reps = [1, 4]>
+    #packed = #tilegpu.layout<reg = [[0, 2], [8, 0], [0, 1]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]],
+                              warp = [[0, 16], [0, 32]], reps = [1, 7]>
+    #part = #tilegpu.layout<reg = [[8, 0]], lane = [[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
+                            warp = [[0, 1], [0, 2]], reps = [1, 1]>
+    #ids = #tilegpu.layout<reg = [], lane = [[0], [1], [2], [4], [8]], warp = [[16], [32]], reps = [1]>
+    #rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]],
+                            warp = [[4, 0], [8, 0]], reps = [1, 1]>
+    ```
   }];
   // gather_async takes its pools, reduce_warp has its kinds.
   let dependentDialects = ["::mlatile::tile::TileDialect"];

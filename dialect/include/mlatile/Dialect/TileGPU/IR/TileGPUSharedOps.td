@@ -12,12 +12,13 @@ def TileGPU_AllocOp : TileGPU_Op<"alloc"> {
     start, is set by `tilegpu-plan-shared`; conversion needs it. Contents are
     undefined.
 
+    Constraints:
+    * alloc_c1: `offset` is a multiple of 16 and not negative.
+
+    Example:
     ```mlir
     %keys = tilegpu.alloc "keys" {offset = 0 : i64} : !tilegpu.ring<2, !tilegpu.buffer<64x576xi8>>
     ```
-
-    Constraints
-    - alloc_c1: `offset` is a multiple of 16 and not negative.
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<TileGPU_Shared, "", [MemAlloc<SharedMemory>]>:$result);
@@ -32,15 +33,18 @@ def TileGPU_AllocOp : TileGPU_Op<"alloc"> {
 def TileGPU_StageOp : TileGPU_Op<"stage", [Pure]> {
   let summary = "one stage of a ring";
   let description = [{
+    The buffer that holds stage `index`. An index outside 0 .. stages - 1 is
+    undefined behaviour.
+
+    Constraints:
+    * stage_c1: the result is the ring's buffer type.
+    * stage_c2: a constant index is less than the number of stages.
+
+    Example:
     ```mlir
     %now = tilegpu.stage %keys[%i] : !tilegpu.ring<2, !tilegpu.buffer<64x576xi8>>
                                    -> !tilegpu.buffer<64x576xi8>
     ```
-    An index outside 0 .. stages - 1 is undefined behaviour.
-
-    Constraints
-    - stage_c1: the result is the ring's buffer type.
-    - stage_c2: a constant index is less than the number of stages.
   }];
   let arguments = (ins TileGPU_Ring:$ring, I32:$index);
   let results = (outs TileGPU_Buffer:$result);
@@ -57,16 +61,17 @@ def TileGPU_ViewOp : TileGPU_Op<"view", [Pure]> {
   let description = [{
     Same rows and row stride, any element type.
 
+    Constraints:
+    * view_c1: rank, rows and (with more than one row) row stride of source and
+      result agree.
+    * view_c2: the offset is a multiple of 16 and not negative.
+    * view_c3: offset plus the result's row lies inside the source's row.
+
+    Example:
     ```mlir
     %rope = tilegpu.view %row + 448 : !tilegpu.buffer<64x576xi8, stride = 592>
                                    -> !tilegpu.buffer<64x64xbf16, stride = 592>
     ```
-
-    Constraints
-    - view_c1: rank, rows and (with more than one row) row stride of source and
-      result agree.
-    - view_c2: the offset is a multiple of 16 and not negative.
-    - view_c3: offset plus the result's row lies inside the source's row.
   }];
   let arguments = (ins TileGPU_Buffer:$buffer, I64Attr:$offset);
   let results = (outs TileGPU_Buffer:$result);
@@ -77,13 +82,19 @@ def TileGPU_ViewOp : TileGPU_Op<"view", [Pure]> {
 def TileGPU_StoreSharedOp : TileGPU_SharedOp<"store_shared"> {
   let summary = "writes a tensor to a buffer, by layout";
   let description = [{
-    ```mlir
-    tilegpu.store_shared %t, %buffer : tensor<16x64xbf16, #layout>, !tilegpu.buffer<16x64xbf16, stride = 144>
-    ```
+    Every element goes to its place in the buffer; of threads that hold copies
+    one writes. Registers that are neighbours in a row move together, up to 16
+    bytes at once, where the layout and the row stride allow it.
 
-    Constraints
-    - store_shared_c1: tensor and buffer have the same shape.
-    - store_shared_c2: they have the same element type.
+    Constraints:
+    * store_shared_c1: tensor and buffer have the same shape.
+    * store_shared_c2: they have the same element type.
+    * store_shared_c3: it has at least 8 bits.
+
+    Example:
+    ```mlir
+    tilegpu.store_shared %t, %buffer : tensor<16x64xbf16, #rows>, !tilegpu.buffer<16x64xbf16, stride = 144>
+    ```
   }];
   let arguments = (ins TileGPU_Tile:$tile, Arg<TileGPU_Buffer, "", [SharedWrite]>:$buffer);
   let assemblyFormat = "$tile `,` $buffer attr-dict `:` type($tile) `,` qualified(type($buffer))";
@@ -93,13 +104,18 @@ def TileGPU_StoreSharedOp : TileGPU_SharedOp<"store_shared"> {
 def TileGPU_LoadSharedOp : TileGPU_SharedOp<"load_shared"> {
   let summary = "reads a buffer into a tensor, by layout";
   let description = [{
-    ```mlir
-    %t = tilegpu.load_shared %buffer : !tilegpu.buffer<16x64xbf16, stride = 144> -> tensor<16x64xbf16, #layout>
-    ```
+    The mirror of `tilegpu.store_shared`: every thread reads the elements that
+    the result's layout gives it.
 
-    Constraints
-    - load_shared_c1: buffer and tensor have the same shape.
-    - load_shared_c2: they have the same element type.
+    Constraints:
+    * load_shared_c1: buffer and tensor have the same shape.
+    * load_shared_c2: they have the same element type.
+    * load_shared_c3: it has at least 8 bits.
+
+    Example:
+    ```mlir
+    %t = tilegpu.load_shared %buffer : !tilegpu.buffer<16x64xbf16, stride = 144> -> tensor<16x64xbf16, #rows>
+    ```
   }];
   let arguments = (ins Arg<TileGPU_Buffer, "", [SharedRead]>:$buffer);
   let results = (outs TileGPU_Tile:$tile);
@@ -114,12 +130,13 @@ def TileGPU_SyncOp : TileGPU_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
     (PTX ISA, `barrier.sync` and `bar.warp.sync`). All threads of the CTA (of
     the warp) execute it.
 
+    Example:
     ```mlir
     tilegpu.sync cta
     tilegpu.sync warp
     ```
   }];
   let arguments = (ins SyncScopeAttr:$scope);
-  let assemblyFormat = "$scope attr-dict";
+  let assemblyFormat = "custom<SyncScope>($scope) attr-dict";
 }
 #endif

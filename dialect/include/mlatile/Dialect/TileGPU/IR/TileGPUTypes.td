@@ -15,33 +15,39 @@ def TileGPU_Buffer : TileGPU_Type<"Buffer", "buffer"> {
     One or two dimensions; rows follow each other at `stride` bytes, elements of
     a row are contiguous. Without `stride` rows are tight.
 
+    Constraints:
+    * buffer_c1: one or two dimensions, each between 1 and 2^20.
+    * buffer_c2: the element is an integer or float of 8, 16, 32 or 64 bits, or
+      a float of 4 bits, two in a byte, low bits first, and an even number of
+      columns.
+    * buffer_c3: the stride is at least a row, a multiple of the element and at
+      most 2^20; a buffer of one dimension has none.
+
+    Example:
     ```mlir
     !tilegpu.buffer<32x448xbf16, stride = 912>
     !tilegpu.buffer<64xi32>
     ```
-
-    Constraints
-    - buffer_c1: one or two dimensions, each between 1 and 2^20.
-    - buffer_c2: the element is an integer or float of 8, 16, 32 or 64 bits.
-    - buffer_c3: the stride is at least a row, a multiple of the element and at
-      most 2^20; a buffer of one dimension has none.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        "int64_t":$strideBytes);
+  let parameters = (ins ArrayRefParameter<"int64_t", "rows and columns, or the length">:$shape,
+                        TypeParameter<"::mlir::Type", "of an element">:$elementType,
+                        TypeParameter<"int64_t", "from one row to the next, in bytes">:$strideBytes);
   let hasCustomAssemblyFormat = 1;
   let skipDefaultBuilders = 0;
   let builders = [
     TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
       return $_get($_ctxt, shape, elementType,
-                   shape.back() * (elementType.getIntOrFloatBitWidth() / 8));
+                   shape.back() * elementType.getIntOrFloatBitWidth() / 8);
     }]>];
   let extraClassDeclaration = [{
     int getRank() const { return static_cast<int>(getShape().size()); }
     int64_t getRows() const { return getRank() == 2 ? getShape()[0] : 1; }
     int64_t getCols() const { return getShape().back(); }
-    int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }
+    int64_t getElementBits() const { return getElementType().getIntOrFloatBitWidth(); }
+    /// Of elements that have an address of their own; 0 of those of 4 bits.
+    int64_t getElementBytes() const { return getElementBits() / 8; }
     /// Bytes of a row without its padding.
-    int64_t getRowBytes() const { return getCols() * getElementBytes(); }
+    int64_t getRowBytes() const { return getCols() * getElementBits() / 8; }
     /// Bytes from the first element to past the last: the last row has no padding.
     int64_t getNumBytes() const { return (getRows() - 1) * getStrideBytes() + getRowBytes(); }
     /// Every row starts at a multiple of 16 bytes, if the buffer does (the arena's places do).
@@ -52,15 +58,18 @@ def TileGPU_Buffer : TileGPU_Type<"Buffer", "buffer"> {
 def TileGPU_Ring : TileGPU_Type<"Ring", "ring"> {
   let summary = "the stages of a pipeline, one buffer each";
   let description = [{
+    All of one type. They follow each other, each at a multiple of 16 bytes.
+
+    Constraints:
+    * ring_c1: between 1 and 64 stages.
+
+    Example:
     ```mlir
     !tilegpu.ring<2, !tilegpu.buffer<64x576xi8, stride = 592>>
     ```
-    Stage i stands i * getStageBytes() bytes behind the first.
-
-    Constraints
-    - ring_c1: between 1 and 64 stages.
   }];
-  let parameters = (ins "int64_t":$stages, "::mlatile::tilegpu::BufferType":$buffer);
+  let parameters = (ins TypeParameter<"int64_t", "how many">:$stages,
+                        TypeParameter<"::mlatile::tilegpu::BufferType", "of one stage">:$buffer);
   let assemblyFormat = "`<` $stages `,` qualified($buffer) `>`";
   let extraClassDeclaration = [{
     /// From one stage to the next: the buffer, rounded up to 16 bytes.
@@ -72,13 +81,18 @@ def TileGPU_Ring : TileGPU_Type<"Ring", "ring"> {
 def TileGPU_MBarriers : TileGPU_Type<"MBarriers", "mbarriers"> {
   let summary = "mbarrier objects in shared memory";
   let description = [{
-    `!tilegpu.mbarriers<2>`: that many mbarriers of 8 bytes (PTX ISA, "Parallel
-    synchronization and communication instructions: mbarrier").
+    That many mbarriers of 8 bytes (PTX ISA, "Parallel synchronization and
+    communication instructions: mbarrier").
 
-    Constraints
-    - mbarriers_c1: between 1 and 64 of them.
+    Constraints:
+    * mbarriers_c1: between 1 and 64 of them.
+
+    Example:
+    ```mlir
+    !tilegpu.mbarriers<2>
+    ```
   }];
-  let parameters = (ins "int64_t":$count);
+  let parameters = (ins TypeParameter<"int64_t", "how many">:$count);
   let assemblyFormat = "`<` $count `>`";
   let extraClassDeclaration = [{
     int64_t getNumBytes() const { return 8 * getCount(); }

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "GatheredReads.h"
+
+#include "mlatile/Analysis/SharedLayout.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace mlatile {
+
+Value viewColumns(OpBuilder &b, Location loc, Value buffer, int64_t offset,
+                  int64_t columns, Type element) {
+  auto type = cast<tilegpu::BufferType>(buffer.getType());
+  auto viewType =
+      tilegpu::BufferType::get(b.getContext(), {type.getShape()[0], columns},
+                               element, type.getStrideBytes());
+  return tilegpu::ViewOp::create(b, loc, viewType, buffer,
+                                 b.getI64IntegerAttr(offset));
+}
+
+namespace {
+
+Value constant(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(b, loc, value, 32);
+}
+
+class FieldReader {
+public:
+  FieldReader(tile::DequantOp dequant, const CacheFormat &format,
+              const GatheredStage &stage, bool isOperand, OpBuilder &entry)
+      : b(dequant), entry(entry), loc(dequant.getLoc()), dequant(dequant),
+        format(format), stage(stage), isOperand(isOperand),
+        type(cast<RankedTensorType>(dequant.getResult().getType())) {}
+
+  FailureOr<Value> read() {
+    switch (dequant.getField()) {
+    case tile::RowField::Scale:
+      return readScales();
+    case tile::RowField::Rope:
+      return readRope();
+    case tile::RowField::Nope:
+    case tile::RowField::Payload:
+      break;
+    }
+    if (type.getElementTypeBitWidth() != 16)
+      return dequant.emitOpError("expected a 16-bit element type, got ")
+             << type.getElementType();
+    return isOperand ? readOperand() : readConverted();
+  }
+
+private:
+  bool isE2M1() const { return format.payload == PayloadType::E2M1; }
+
+  FailureOr<Value> readRope() {
+    if (!type.getElementType().isBF16())
+      return dequant.emitOpError("expected the rope field as bf16, got ")
+             << type.getElementType();
+    Value rope = viewColumns(b, loc, stage.rows, format.ropeOffset, format.rope,
+                             b.getBF16Type());
+    return Value(tilegpu::LoadSharedOp::create(b, loc, type, rope));
+  }
+
+  FailureOr<Value> readOperand() {
+    Type element = Float8E4M3FNType::get(b.getContext());
+    if (isE2M1())
+      element = Float4E2M1FNType::get(b.getContext());
+    Value payload = viewColumns(b, loc, stage.rows, 0, format.nope, element);
+    Value scales;
+    if (dequant.getField() == tile::RowField::Nope)
+      scales = scaleView();
+    return Value(
+        tilegpu::LoadQuantisedOp::create(b, loc, type, payload, scales));
+  }
+
+  /// All threads convert once into a buffer of 16 bits.
+  FailureOr<Value> readConverted() {
+    Value keys = tilegpu::AllocOp::create(
+        entry, loc,
+        tilegpu::BufferType::get(b.getContext(), type.getShape(),
+                                 type.getElementType(),
+                                 conflictFreeStride(2 * format.nope)),
+        "keys", IntegerAttr());
+    Type element = b.getI8Type();
+    if (!isE2M1())
+      element = Float8E4M3FNType::get(b.getContext());
+    Value payload =
+        viewColumns(b, loc, stage.rows, 0, format.payloadBytes(), element);
+    tilegpu::DequantOp::create(
+        b, loc, b.getStringAttr(format.name), payload, stage.scales, keys,
+        /*unscaled=*/dequant.getField() == tile::RowField::Payload);
+    return Value(tilegpu::LoadSharedOp::create(b, loc, type, keys));
+  }
+
+  /// The scales of a stage as numbers of 8 bits.
+  Value scaleView() {
+    Type element = Float8E4M3FNType::get(b.getContext());
+    if (format.scale == ScaleType::UE8M0)
+      element = Float8E8M0FNUType::get(b.getContext());
+    return viewColumns(b, loc, stage.scales, format.scaleOffset,
+                       format.groups(), element);
+  }
+
+  /// The scales of a stage as f32.
+  FailureOr<Value> readScales() {
+    if (format.scale == ScaleType::F32)
+      return Value(tilegpu::LoadSharedOp::create(b, loc, type, stage.scales));
+    if (format.scale == ScaleType::E4M3) {
+      Value bytes = tilegpu::LoadSharedOp::create(
+          b, loc, type.clone(Float8E4M3FNType::get(b.getContext())),
+          scaleView());
+      return Value(arith::ExtFOp::create(b, loc, type, bytes));
+    }
+    Value bytes = tilegpu::LoadSharedOp::create(
+        b, loc, type.clone(b.getI8Type()),
+        viewColumns(b, loc, stage.scales, format.scaleOffset, format.groups(),
+                    b.getI8Type()));
+    // 2^(e - 127). The bytes 0 (a subnormal) and 255 (NaN) both have the top
+    // mantissa bit set on top of e in the exponent.
+    auto bitsType = type.clone(b.getI32Type());
+    auto all = [&](int64_t value) -> Value {
+      return tile::FullOp::create(b, loc, bitsType, constant(b, loc, value));
+    };
+    Value e = arith::ExtUIOp::create(b, loc, bitsType, bytes);
+    Value exponent = arith::ShLIOp::create(b, loc, e, all(23));
+    Value special = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::uge,
+        arith::SubIOp::create(b, loc, e, all(1)), all(254));
+    Value mantissa =
+        arith::SelectOp::create(b, loc, special, all(0x00400000), all(0));
+    Value bits = arith::OrIOp::create(b, loc, exponent, mantissa);
+    return Value(arith::BitcastOp::create(b, loc, type, bits));
+  }
+
+  OpBuilder b;
+  OpBuilder &entry;
+  Location loc;
+  tile::DequantOp dequant;
+  const CacheFormat &format;
+  const GatheredStage &stage;
+  bool isOperand;
+  RankedTensorType type;
+};
+
+} // namespace
+
+LogicalResult replaceByReads(tile::GatherOp gather, const CacheFormat &format,
+                             const GatheredStage &stage,
+                             const llvm::DenseSet<Operation *> &operands,
+                             OpBuilder &entry) {
+  OpBuilder b(gather);
+  Location loc = gather.getLoc();
+  auto okType = cast<RankedTensorType>(gather.getOk().getType());
+  auto slotType = okType.clone(b.getI32Type());
+  Value slots = tilegpu::LoadSharedOp::create(b, loc, slotType, stage.slots);
+  Value minusOne = tile::FullOp::create(b, loc, slotType, constant(b, loc, -1));
+  gather.getOk().replaceAllUsesWith(arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::sgt, slots, minusOne));
+
+  for (Operation *user :
+       llvm::make_early_inc_range(gather.getRows().getUsers())) {
+    auto dequant = dyn_cast<tile::DequantOp>(user);
+    if (!dequant)
+      return user->emitOpError("expected gathered rows to go to tile.dequant");
+    FailureOr<Value> field =
+        FieldReader(dequant, format, stage, operands.contains(dequant), entry)
+            .read();
+    if (failed(field))
+      return failure();
+    dequant.getResult().replaceAllUsesWith(*field);
+    dequant.erase();
+  }
+  gather.erase();
+  return success();
+}
+
+} // namespace mlatile

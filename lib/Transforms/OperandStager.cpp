@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "OperandStager.h"
+
+#include "QuantisedOperands.h"
+#include "mlatile/Analysis/SharedLayout.h"
+
+using namespace mlir;
+
+namespace mlatile {
+
+const DistributedLayout &layoutOf(Value value) {
+  return tilegpu::LayoutAttr::of(value.getType()).getDistributed();
+}
+
+RankedTensorType withLayout(RankedTensorType type,
+                            const DistributedLayout &layout) {
+  return RankedTensorType::get(
+      layout.shape(), type.getElementType(),
+      tilegpu::LayoutAttr::get(type.getContext(), layout));
+}
+
+DistributedLayout::Result columnsInRegisters(const DistributedLayout &slice,
+                                             int axis, int64_t size) {
+  auto widen = [&](DistributedLayout::Bases bases) {
+    for (auto &basis : bases)
+      basis.insert(basis.begin() + axis, 0);
+    return bases;
+  };
+  DistributedLayout::Bases reg;
+  int64_t inBlock = size & -size;
+  for (int64_t bit = 1; bit < inBlock; bit *= 2) {
+    reg.emplace_back(slice.rank() + 1, 0);
+    reg.back()[axis] = bit;
+  }
+  llvm::append_range(reg, widen(slice.regBases()));
+  DistributedLayout::Coords reps = slice.reps();
+  reps.insert(reps.begin() + axis, size / inBlock);
+  return DistributedLayout::create(std::move(reg), widen(slice.laneBases()),
+                                   widen(slice.warpBases()), std::move(reps));
+}
+
+bool staysInRegisters(Type element, const DistributedLayout &from,
+                      const DistributedLayout &to) {
+  return registersOnly(from, to) ||
+         (element.getIntOrFloatBitWidth() == 16 && matrixTransposes(from, to));
+}
+
+int packingAlongK(Value a, Value b) {
+  auto packing = [](Value operand, bool whenTransposed) {
+    auto [value, transposed] = untransposed(operand);
+    auto load = value.getDefiningOp<tilegpu::LoadQuantisedOp>();
+    return load && transposed == whenTransposed
+               ? tilegpu::packing(load.getPayload().getType().getElementType())
+               : 0;
+  };
+  return std::max(packing(a, /*whenTransposed=*/false),
+                  packing(b, /*whenTransposed=*/true));
+}
+
+Value OperandStager::alloc(Location loc, StringRef name,
+                           ArrayRef<int64_t> shape, Type element) {
+  auto type = tilegpu::BufferType::get(entry.getContext(), shape, element);
+  if (shape.size() == 2)
+    type = tilegpu::BufferType::get(entry.getContext(), shape, element,
+                                    conflictFreeStride(type.getRowBytes()));
+  return tilegpu::AllocOp::create(entry, loc, type, name, IntegerAttr());
+}
+
+OperandStager::Operand
+OperandStager::operandOf(OpBuilder &b, Value value,
+                         const DistributedLayout::Result &wanted,
+                         StringRef name) {
+  auto [source, transposed] = untransposed(value);
+  if (auto load = source.getDefiningOp<tilegpu::LoadQuantisedOp>())
+    return {load.getPayload(), transposed, load.getScales()};
+  auto type = cast<RankedTensorType>(value.getType());
+  if (wanted &&
+      staysInRegisters(type.getElementType(), layoutOf(value), *wanted)) {
+    return {tilegpu::ConvertLayoutOp::create(b, value.getLoc(),
+                                             withLayout(type, *wanted), value)};
+  }
+  // What was read from a buffer, whole, is read there.
+  if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
+    return {load.getBuffer(), transposed};
+  return {stage(source, name), transposed};
+}
+
+OperandStager::Operand OperandStager::columnsAlong(int dim, Value value,
+                                                   StringRef name) {
+  auto [source, transposed] = untransposed(value);
+  if (transposed == (dim == 0)) {
+    if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
+      return {load.getBuffer(), transposed};
+    if (auto load = source.getDefiningOp<tilegpu::LoadQuantisedOp>())
+      return {load.getPayload(), transposed, load.getScales()};
+    return {stage(source, name), transposed};
+  }
+  auto type = cast<RankedTensorType>(source.getType());
+  OpBuilder after(kernel.getContext());
+  after.setInsertionPointAfterValue(source);
+  auto turned = tilegpu::transposedLayout(layoutOf(source));
+  source = tile::TransposeOp::create(after, source.getLoc(),
+                                     withLayout(type, *turned), source);
+  return {stage(source, name), dim == 0};
+}
+
+Value OperandStager::inLayout(OpBuilder &b, Value value,
+                              const DistributedLayout &wanted, StringRef name) {
+  auto type = withLayout(cast<RankedTensorType>(value.getType()), wanted);
+  if (staysInRegisters(type.getElementType(), layoutOf(value), wanted))
+    return tilegpu::ConvertLayoutOp::create(b, value.getLoc(), type, value);
+  return tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
+                                       stage(value, name));
+}
+
+Value OperandStager::stage(Value value, StringRef name) {
+  Value &buffer = staged[value];
+  if (!buffer) {
+    auto type = cast<RankedTensorType>(value.getType());
+    buffer =
+        alloc(value.getLoc(), name, type.getShape(), type.getElementType());
+    OpBuilder after(kernel.getContext());
+    after.setInsertionPointAfterValue(value);
+    tilegpu::StoreSharedOp::create(after, value.getLoc(), value, buffer);
+  }
+  return buffer;
+}
+
+} // namespace mlatile

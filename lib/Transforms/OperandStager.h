@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the operands of a product come from: the buffer that they were read
+// from, registers that hold them in place already, or a buffer to which they
+// are stored where they are made.
+#ifndef MLATILE_LIB_TRANSFORMS_OPERANDSTAGER_H
+#define MLATILE_LIB_TRANSFORMS_OPERANDSTAGER_H
+
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+
+namespace mlatile {
+
+const DistributedLayout &layoutOf(mlir::Value value);
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
+                                  const DistributedLayout &layout);
+
+/// `slice` with a dimension of `size` put back at `axis`, all of it in the
+/// registers of every thread.
+DistributedLayout::Result columnsInRegisters(const DistributedLayout &slice,
+                                             int axis, int64_t size);
+
+class OperandStager {
+public:
+  explicit OperandStager(tile::KernelOp kernel)
+      : kernel(kernel),
+        entry(mlir::OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
+
+  struct Operand {
+    mlir::Value value;
+    bool transposed = false;
+    mlir::Value scales = {};
+  };
+
+  /// A buffer whose rows `ldmatrix` reads without bank conflicts.
+  mlir::Value alloc(mlir::Location loc, llvm::StringRef name,
+                    llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
+  /// A dot operand: the buffer that holds it, or registers where they are in
+  /// place already.
+  Operand operandOf(mlir::OpBuilder &b, mlir::Value value,
+                    const DistributedLayout::Result &wanted,
+                    llvm::StringRef name);
+
+  /// The buffer that holds `value` with dimension `dim` along the columns, so
+  /// that a part of it is a view; transposed if `dim` is 0.
+  Operand columnsAlong(int dim, mlir::Value value, llvm::StringRef name);
+
+  /// `value` in another layout, moving registers or through a buffer.
+  mlir::Value inLayout(mlir::OpBuilder &b, mlir::Value value,
+                       const DistributedLayout &wanted, llvm::StringRef name);
+
+private:
+  /// The buffer to which `value` is stored where it is made.
+  mlir::Value stage(mlir::Value value, llvm::StringRef name);
+
+  tile::KernelOp kernel;
+  mlir::OpBuilder entry;
+  llvm::DenseMap<mlir::Value, mlir::Value> staged;
+};
+
+/// Whether a conversion of layout needs no shared memory.
+bool staysInRegisters(mlir::Type element, const DistributedLayout &from,
+                      const DistributedLayout &to);
+
+/// How elements stand along K in a product of `a` and `b` (DotOp::getPackK).
+int packingAlongK(mlir::Value a, mlir::Value b);
+
+} // namespace mlatile
+#endif

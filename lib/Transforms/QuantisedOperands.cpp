@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "QuantisedOperands.h"
+
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlatile/Target/Format.h"
+
+using namespace mlir;
+
+namespace mlatile {
+
+Untransposed untransposed(Value value) {
+  Untransposed result{value};
+  while (Operation *op = result.value.getDefiningOp()) {
+    if (auto trans = dyn_cast<tile::TransposeOp>(op))
+      result.transposed = !result.transposed;
+    else if (!isa<tilegpu::ConvertLayoutOp>(op))
+      break;
+    result.value = op->getOperand(0);
+  }
+  return result;
+}
+
+namespace {
+
+const CacheFormat *formatOf(tile::DequantOp dequant) {
+  auto rows = cast<tile::RowsType>(dequant.getRows().getType());
+  return rows.getCacheFormat();
+}
+
+/// Whether a dot can convert this field in registers, and with its scales.
+bool isConvertible(tile::DequantOp dequant) {
+  const CacheFormat *format = formatOf(dequant);
+  if (!format)
+    return false;
+  auto type = cast<RankedTensorType>(dequant.getResult().getType());
+  if (!type.getElementType().isBF16() && !type.getElementType().isF16())
+    return false;
+  if (dequant.getField() == tile::RowField::Payload)
+    return true;
+  // f32 scales stay out of 16 bits (docs/Rationale.md).
+  return dequant.getField() == tile::RowField::Nope &&
+         format->scale != ScaleType::F32 && format->group >= 16 &&
+         llvm::isPowerOf2_64(format->group);
+}
+
+bool isConvertible(Value operand) {
+  auto dequant = untransposed(operand).value.getDefiningOp<tile::DequantOp>();
+  return dequant && isConvertible(dequant);
+}
+
+int packingOf(tile::DequantOp dequant) {
+  return formatOf(dequant)->payload == PayloadType::E2M1 ? 2 : 1;
+}
+
+/// Whether operand `number` of `dot` can be read as it stands, its columns
+/// (which run along the operand's rows if it is `transposed`) packed: along K,
+/// steps are whole; along M or N, those of all warps are. Blocks of scales lie
+/// along the columns and are whole as well.
+bool columnsFit(Operation *dot, unsigned number, bool transposed, int packing) {
+  int dim = transposed ? 0 : 1;
+  bool alongK = (number == 0) == (dim == 1);
+  int64_t size =
+      cast<RankedTensorType>(dot->getOperand(number).getType()).getDimSize(dim);
+  std::optional<ArrayRef<int64_t>> given;
+  int64_t warps = 1; // as few as there need to be
+  if (auto scaled = dyn_cast<tile::DotScaledOp>(dot)) {
+    if (scaled.blocksAlongK() != alongK)
+      return false;
+    size /= scaled.getScale().getType().getDimSize(scaled.getBlockDim());
+    given = scaled.getWarps();
+    // Every block is spread over all that there are.
+    if (auto kernel = dot->getParentOfType<tile::KernelOp>())
+      warps = kernel.getWarpCount().value_or(1);
+  } else {
+    given = cast<tile::DotOp>(dot).getWarps();
+  }
+  if (given)
+    warps = (*given)[number];
+  return size % ((8 << packing) * (alongK ? 1 : warps)) == 0;
+}
+
+bool usesAreOperands(tile::DequantOp dequant, Value value, bool transposed) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<tile::TransposeOp, tilegpu::ConvertLayoutOp>(user)) {
+      if (!usesAreOperands(dequant, user->getResult(0),
+                           transposed != isa<tile::TransposeOp>(user)))
+        return false;
+      continue;
+    }
+    unsigned number = use.getOperandNumber();
+    if (!isa<tile::DotOp, tile::DotScaledOp>(user) || number > 1)
+      return false;
+    if (auto dot = dyn_cast<tile::DotScaledOp>(user)) {
+      // Only what is scaled may be quantised, and it is scaled once.
+      if (number != (dot.getScaleA() ? 0u : 1u) ||
+          dequant.getField() != tile::RowField::Payload)
+        return false;
+    }
+    // One side of a product is of 16 bits.
+    if (isConvertible(user->getOperand(1 - number)) ||
+        !columnsFit(user, number, transposed, packingOf(dequant)))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+int operandPacking(tile::DequantOp dequant) {
+  if (!isConvertible(dequant) ||
+      !usesAreOperands(dequant, dequant.getResult(), /*transposed=*/false))
+    return 0;
+  return packingOf(dequant);
+}
+
+AccumulatorPacking accumulatorPacking(Value a, Value b) {
+  AccumulatorPacking result;
+  auto packing = [](Value operand, bool whenTransposed) {
+    auto [value, transposed] = untransposed(operand);
+    auto dequant = value.getDefiningOp<tile::DequantOp>();
+    return dequant && transposed == whenTransposed ? operandPacking(dequant)
+                                                   : 0;
+  };
+  result.packM = packing(a, /*whenTransposed=*/true);
+  result.packN = packing(b, /*whenTransposed=*/false);
+  return result;
+}
+
+} // namespace mlatile
