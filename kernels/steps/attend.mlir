@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The recurrence over a list of candidates, heads on the rows. In base 2:
+//
+//   s[h, c] = scale * log2(e) * <q[h], key[c]>          (-inf if c is skipped)
+//   m' = max(m, max_c s),  p = 2^(s - m'),  l' = l 2^(m - m') + sum_c p
+//   o' = o 2^(m - m') + p @ value
+//
+// A row without a valid candidate keeps m = -inf and l = 0; the reference that
+// is subtracted is then 0, so that -inf - -inf is never formed.
+//
+// Scales that are powers of two are multiplied into the keys, which stay exact.
+// fp32 scales multiply sums of scores, and p on its way to the values, in f32.
+
+!ids  = tensor<?xi32, #tile.dims<BN>>
+!mask = tensor<?xi1, #tile.dims<BN>>
+!row  = tensor<?xf32, #tile.dims<BH>>
+!rowm = tensor<?xi1, #tile.dims<BH>>
+!s    = tensor<?x?xf32, #tile.dims<BH, BN>>
+!sm   = tensor<?x?xi1, #tile.dims<BH, BN>>
+!p16  = tensor<?x?xbf16, #tile.dims<BH, BN>>
+!qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
+!qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
+!kn   = tensor<?x?xbf16, #tile.dims<BN, NOPE>>
+!knT  = tensor<?x?xbf16, #tile.dims<NOPE, BN>>
+!kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
+!krT  = tensor<?x?xbf16, #tile.dims<ROPE, BN>>
+!ks   = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
+!ksT  = tensor<?x?xf32, #tile.dims<GROUPS, BN>>
+!on   = tensor<?x?xf32, #tile.dims<BH, NOPE>>
+!or   = tensor<?x?xf32, #tile.dims<BH, ROPE>>
+!rows = !tile.rows<FMT, [BN]>
+!vidx = !tile.view<[B, S, W], i32>
+
+// Candidates %begin .. %end - 1 of row (%b, %t) of one list.
+func.func private @attend(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices : !vidx,
+                          %b : index, %t : index, %begin : index, %end : index, %sm_scale : f32,
+                          %m_ : !row, %l_ : !row, %on_ : !on, %or_ : !or) -> (!row, !row, !on, !or) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %ninf_ = arith.constant 0xFF800000 : f32
+  %log2e = arith.constant 1.44269504088896341 : f32
+  %skip = arith.constant -1 : i32
+  %BN = tile.param BN : index
+  %ROPE = tile.param ROPE : index
+  %V_ROPE = tile.param V_ROPE : i1
+  %SCALE_F32 = tile.param SCALE_F32 : i1
+  %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %ninf = tile.full %ninf_ : f32 -> !row
+  %zero = tile.full %f0 : f32 -> !row
+  %s_zero = tile.full %f0 : f32 -> !s
+  %s_ninf = tile.full %ninf_ : f32 -> !s
+  %scale2_ = arith.mulf %sm_scale, %log2e : f32
+  %scale2 = tile.full %scale2_ : f32 -> !s
+
+  %m, %l, %on, %or = scf.for %n = %begin to %end step %BN
+      iter_args(%m0 = %m_, %l0 = %l_, %on0 = %on_, %or0 = %or_) -> (!row, !row, !on, !or) {
+    %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
+    %ks = tile.dequant %rows scale : !rows -> !ks
+    %kn = scf.if %SCALE_F32 -> !kn {
+      %kp = tile.dequant %rows payload : !rows -> !kn
+      scf.yield %kp : !kn
+    } else {
+      %kp = tile.dequant %rows nope : !rows -> !kn
+      scf.yield %kp : !kn
+    }
+    %knT = tile.transpose %kn : !kn -> !knT
+    %s0 = scf.if %SCALE_F32 -> !s {
+      %ksT = tile.transpose %ks : !ks -> !ksT
+      %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
+      scf.yield %sn : !s
+    } else {
+      %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
+      scf.yield %sn : !s
+    }
+    %s1 = scf.if %has_rope -> !s {
+      %kr = tile.dequant %rows rope : !rows -> !kr
+      %krT = tile.transpose %kr : !kr -> !krT
+      %sr = tile.dot %qr, %krT, %s0 : !qr, !krT, !s
+      scf.yield %sr : !s
+    } else {
+      scf.yield %s0 : !s
+    }
+    %s2 = arith.mulf %s1, %scale2 : !s
+    %okb = tile.broadcast %ok along 0 : !mask -> !sm
+    %s = arith.select %okb, %s2, %s_ninf : !sm, !s
+
+    %mt = tile.reduce maximumf %s along 1 : !s -> !row
+    %m1 = arith.maximumf %m0, %mt : !row
+    %none = arith.cmpf oeq, %m1, %ninf : !row
+    %ref = arith.select %none, %zero, %m1 : !rowm, !row
+    %dm = arith.subf %m0, %ref : !row
+    %a = math.exp2 %dm : !row
+    %refb = tile.broadcast %ref along 1 : !row -> !s
+    %ds = arith.subf %s, %refb : !s
+    %p = math.exp2 %ds : !s
+    %pt = tile.reduce addf %p along 1 : !s -> !row
+    %la = arith.mulf %l0, %a : !row
+    %l1 = arith.addf %la, %pt : !row
+
+    %p16 = arith.truncf %p : !s to !p16
+    %an = tile.broadcast %a along 1 : !row -> !on
+    %on1 = arith.mulf %on0, %an : !on
+    %on2 = scf.if %SCALE_F32 -> !on {
+      %on3 = tile.dot_scaled %p, %kn, %ks, %on1 : !s, !kn, !ks, !on
+      scf.yield %on3 : !on
+    } else {
+      %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
+      scf.yield %on3 : !on
+    }
+    %or2 = scf.if %V_ROPE -> !or {
+      %vr = tile.dequant %rows rope : !rows -> !kr
+      %ar = tile.broadcast %a along 1 : !row -> !or
+      %or1 = arith.mulf %or0, %ar : !or
+      %or3 = tile.dot %p16, %vr, %or1 : !p16, !kr, !or
+      scf.yield %or3 : !or
+    } else {
+      scf.yield %or0 : !or
+    }
+    scf.yield %m1, %l1, %on2, %or2 : !row, !row, !on, !or
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  func.return %m, %l, %on, %or : !row, !row, !on, !or
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The recurrence of attend.mlir over a list of candidates, transposed:
+// candidates on the rows, heads on the columns of both products.
+//
+//   s[c, h] = scale * log2(e) * <key[c], q[h]>,  o[d, h] = sum_c value[c, d] p[c, h]
+//
+// A warp has all candidates of its heads, so the statistics stay in the warp.
+
+!ids  = tensor<?xi32, #tile.dims<BN>>
+!mask = tensor<?xi1, #tile.dims<BN>>
+!row  = tensor<?xf32, #tile.dims<BH>>
+!rowm = tensor<?xi1, #tile.dims<BH>>
+!s    = tensor<?x?xf32, #tile.dims<BN, BH>>
+!sm   = tensor<?x?xi1, #tile.dims<BN, BH>>
+!p16  = tensor<?x?xbf16, #tile.dims<BN, BH>>
+!qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
+!qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
+!qnT  = tensor<?x?xbf16, #tile.dims<NOPE, BH>>
+!qrT  = tensor<?x?xbf16, #tile.dims<ROPE, BH>>
+!kn   = tensor<?x?xbf16, #tile.dims<BN, NOPE>>
+!knT  = tensor<?x?xbf16, #tile.dims<NOPE, BN>>
+!kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
+!krT  = tensor<?x?xbf16, #tile.dims<ROPE, BN>>
+!ks   = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
+!ksT  = tensor<?x?xf32, #tile.dims<GROUPS, BN>>
+!on   = tensor<?x?xf32, #tile.dims<NOPE, BH>>
+!or   = tensor<?x?xf32, #tile.dims<ROPE, BH>>
+!rows = !tile.rows<FMT, [BN]>
+!vidx = !tile.view<[B, S, W], i32>
+
+// Candidates %begin .. %end - 1 of row (%b, %t) of one list.
+func.func private @attend_swapped(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices : !vidx,
+                                  %b : index, %t : index, %begin : index, %end : index, %sm_scale : f32,
+                                  %m_ : !row, %l_ : !row, %on_ : !on, %or_ : !or) -> (!row, !row, !on, !or) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %ninf_ = arith.constant 0xFF800000 : f32
+  %log2e = arith.constant 1.44269504088896341 : f32
+  %skip = arith.constant -1 : i32
+  %BN = tile.param BN : index
+  %ROPE = tile.param ROPE : index
+  %V_ROPE = tile.param V_ROPE : i1
+  %SCALE_F32 = tile.param SCALE_F32 : i1
+  %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %qnT = tile.transpose %qn : !qn -> !qnT
+  %qrT = tile.transpose %qr : !qr -> !qrT
+  %ninf = tile.full %ninf_ : f32 -> !row
+  %zero = tile.full %f0 : f32 -> !row
+  %s_zero = tile.full %f0 : f32 -> !s
+  %s_ninf = tile.full %ninf_ : f32 -> !s
+  %scale2_ = arith.mulf %sm_scale, %log2e : f32
+  %scale2 = tile.full %scale2_ : f32 -> !s
+
+  %m, %l, %on, %or = scf.for %n = %begin to %end step %BN
+      iter_args(%m0 = %m_, %l0 = %l_, %on0 = %on_, %or0 = %or_) -> (!row, !row, !on, !or) {
+    %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
+    %ks = tile.dequant %rows scale : !rows -> !ks
+    %kn = scf.if %SCALE_F32 -> !kn {
+      %kp = tile.dequant %rows payload : !rows -> !kn
+      scf.yield %kp : !kn
+    } else {
+      %kp = tile.dequant %rows nope : !rows -> !kn
+      scf.yield %kp : !kn
+    }
+    %s0 = scf.if %SCALE_F32 -> !s {
+      %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
+      scf.yield %sn : !s
+    } else {
+      %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
+      scf.yield %sn : !s
+    }
+    %s1 = scf.if %has_rope -> !s {
+      %kr = tile.dequant %rows rope : !rows -> !kr
+      %sr = tile.dot %kr, %qrT, %s0 : !kr, !qrT, !s
+      scf.yield %sr : !s
+    } else {
+      scf.yield %s0 : !s
+    }
+    %s2 = arith.mulf %s1, %scale2 : !s
+    %okb = tile.broadcast %ok along 1 : !mask -> !sm
+    %s = arith.select %okb, %s2, %s_ninf : !sm, !s
+
+    %mt = tile.reduce maximumf %s along 0 : !s -> !row
+    %m1 = arith.maximumf %m0, %mt : !row
+    %none = arith.cmpf oeq, %m1, %ninf : !row
+    %ref = arith.select %none, %zero, %m1 : !rowm, !row
+    %dm = arith.subf %m0, %ref : !row
+    %a = math.exp2 %dm : !row
+    %refb = tile.broadcast %ref along 0 : !row -> !s
+    %ds = arith.subf %s, %refb : !s
+    %p = math.exp2 %ds : !s
+    %pt = tile.reduce addf %p along 0 : !s -> !row
+    %la = arith.mulf %l0, %a : !row
+    %l1 = arith.addf %la, %pt : !row
+
+    %p16 = arith.truncf %p : !s to !p16
+    %knT = tile.transpose %kn : !kn -> !knT
+    %an = tile.broadcast %a along 0 : !row -> !on
+    %on1 = arith.mulf %on0, %an : !on
+    %on2 = scf.if %SCALE_F32 -> !on {
+      %ksT = tile.transpose %ks : !ks -> !ksT
+      %on3 = tile.dot_scaled %knT, %p, %ksT, %on1 {scale_a} : !knT, !s, !ksT, !on
+      scf.yield %on3 : !on
+    } else {
+      %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
+      scf.yield %on3 : !on
+    }
+    %or2 = scf.if %V_ROPE -> !or {
+      %vr = tile.dequant %rows rope : !rows -> !kr
+      %ar = tile.broadcast %a along 0 : !row -> !or
+      %or1 = arith.mulf %or0, %ar : !or
+      %vrT = tile.transpose %vr : !kr -> !krT
+      %or3 = tile.dot %vrT, %p16, %or1 : !krT, !p16, !or
+      scf.yield %or3 : !or
+    } else {
+      scf.yield %or0 : !or
+    }
+    scf.yield %m1, %l1, %on2, %or2 : !row, !row, !on, !or
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  func.return %m, %l, %on, %or : !row, !row, !on, !or
+}

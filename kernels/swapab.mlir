@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sparse MLA with the operands of both products swapped: candidates on the M
+// side of the mma, heads on the N side, where a tile is 8 heads and not 16. One
+// program computes BH heads of one query row over all of its candidates (those
+// of the first list, then those of the second); each of its warps has 8 or 16 of
+// the heads and whole candidate tiles, so that nothing is exchanged between warps
+// in the loop. The recurrence stands in steps/attend_swapped.mlir.
+
+!row  = tensor<?xf32, #tile.dims<BH>>
+!qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
+!qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
+!on   = tensor<?x?xf32, #tile.dims<BH, NOPE>>
+!or   = tensor<?x?xf32, #tile.dims<BH, ROPE>>
+!onT  = tensor<?x?xf32, #tile.dims<NOPE, BH>>
+!orT  = tensor<?x?xf32, #tile.dims<ROPE, BH>>
+!vq   = !tile.view<[B, S, H, DQK], bf16>
+!vidx = !tile.view<[B, S, W], i32>
+!vext = !tile.view<[B, S, W2], i32>
+!vlen = !tile.view<[B, S, 1], i32>
+!vout = !tile.view<[B, S, H, DV], bf16>
+!vlse = !tile.view<[B, S, H], f32>
+!vrow = !tile.view<[H], f32>
+
+// kernels/steps
+func.func private @length(!vlen, index, index, index) -> index
+func.func private @query(!vq, index, index, index) -> (!qn, !qr)
+func.func private @attend_swapped(!qn, !qr, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
+                                  !row, !row, !onT, !orT) -> (!row, !row, !onT, !orT)
+func.func private @sinks(!vrow, index) -> !row
+func.func private @finish(!row, !row, !row) -> (!row, !row)
+func.func private @store_output(!on, !or, !row, !vout, index, index, index)
+func.func private @store_lse(!row, !vlse, index, index, index)
+
+tile.kernel @swapab params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
+                           BH : index = 32, BN : index = 32, WARPS : index = 4,
+                           HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
+                           LSE : index = 0,
+                           NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
+                           GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32,
+                           EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32) warps(WARPS)
+    (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !vlen,
+     %extra_kv : !tile.pool<EXTRA>, %extra_indices : !vext, %extra_lengths : !vlen,
+     %sink : !vrow, %out : !vout, %lse : !vlse, %sm_scale : f32) {
+  tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
+  tile.require affine_set<(h) : (h mod 8 == 0, h - 8 >= 0)>(BH), "a head tile is whole mma columns"
+  tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
+
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %ninf_ = arith.constant 0xFF800000 : f32
+  %BH = tile.param BH : index
+  %HAS_EXTRA = tile.param HAS_EXTRA : i1
+
+  // program = row * head tiles + head tile
+  %S = tile.dim %q, 1 : !vq
+  %H = tile.dim %q, 2 : !vq
+  %pid = tile.program_id 0 : index
+  %head_tiles = arith.ceildivui %H, %BH : index
+  %head_tile = arith.remui %pid, %head_tiles : index
+  %row = arith.divui %pid, %head_tiles : index
+  %b = arith.divui %row, %S : index
+  %t = arith.remui %row, %S : index
+  %h = arith.muli %head_tile, %BH : index
+
+  %qn, %qr = func.call @query(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr)
+  %ninf = tile.full %ninf_ : f32 -> !row
+  %zero = tile.full %f0 : f32 -> !row
+  %on_zero = tile.full %f0 : f32 -> !onT
+  %or_zero = tile.full %f0 : f32 -> !orT
+
+  %W = tile.dim %indices, 2 : !vidx
+  %length = func.call @length(%lengths, %b, %t, %W) : (!vlen, index, index, index) -> index
+  %m1, %l1, %on1, %or1 = func.call @attend_swapped(%qn, %qr, %kv, %indices, %b, %t, %c0, %length, %sm_scale,
+                                           %ninf, %zero, %on_zero, %or_zero)
+      : (!qn, !qr, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
+         !row, !row, !onT, !orT) -> (!row, !row, !onT, !orT)
+  %m, %l, %onT, %orT = scf.if %HAS_EXTRA -> (!row, !row, !onT, !orT) {
+    %W2 = tile.dim %extra_indices, 2 : !vext
+    %length2 = tile.call @length(%extra_lengths, %b, %t, %W2) bind(HAS_LENGTH = HAS_EXTRA_LENGTH)
+        : (!vlen, index, index, index) -> index
+    %m2, %l2, %on2, %or2 = tile.call @attend_swapped(%qn, %qr, %extra_kv, %extra_indices, %b, %t, %c0, %length2, %sm_scale,
+                                             %m1, %l1, %on1, %or1)
+        bind(FMT = EXTRA, GROUPS = EXTRA_GROUPS, SCALE_F32 = EXTRA_SCALE_F32, W = W2)
+        : (!qn, !qr, !tile.pool<EXTRA>, !vext, index, index, index, index, f32,
+           !row, !row, !onT, !orT) -> (!row, !row, !onT, !orT)
+    scf.yield %m2, %l2, %on2, %or2 : !row, !row, !onT, !orT
+  } else {
+    scf.yield %m1, %l1, %on1, %or1 : !row, !row, !onT, !orT
+  }
+
+  %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row
+  %factor, %lse_e = func.call @finish(%m, %l, %z) : (!row, !row, !row) -> (!row, !row)
+  %on = tile.transpose %onT : !onT -> !on
+  %or = tile.transpose %orT : !orT -> !or
+  func.call @store_output(%on, %or, %factor, %out, %b, %t, %h) : (!on, !or, !row, !vout, index, index, index) -> ()
+  func.call @store_lse(%lse_e, %lse, %b, %t, %h) : (!row, !vlse, index, index, index) -> ()
+  tile.return
+}
