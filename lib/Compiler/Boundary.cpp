@@ -36,6 +36,8 @@ int statusOf(CompilerError::Kind kind) {
   switch (kind) {
   case CompilerError::Kind::Request:
     return MLATILE_COMPILER_BAD_REQUEST;
+  case CompilerError::Kind::Params:
+    return MLATILE_COMPILER_BAD_PARAMS;
   case CompilerError::Kind::Compile:
     return MLATILE_COMPILER_COMPILE_ERROR;
   case CompilerError::Kind::Ptxas:

@@ -9,6 +9,7 @@
 #include "mlatile/Pipelines/TranslateToLLVM.h"
 #include "mlatile/Pipelines/TranslateToPTX.h"
 #include "mlatile/Registration/Registration.h"
+#include "mlatile/Transforms/Specialise.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -63,6 +64,7 @@ public:
         context(registry(), MLIRContext::Threading::DISABLED) {}
 
   llvm::Expected<CompiledKernel> run();
+  llvm::Expected<llvm::json::Array> describe();
 
 private:
   static const DialectRegistry &registry() {
@@ -86,7 +88,8 @@ private:
   llvm::Error timed(llvm::StringRef stage,
                     llvm::function_ref<llvm::Error()> body);
   /// The diagnostics so far as an error.
-  llvm::Error diagnosed(const llvm::Twine &otherwise);
+  llvm::Error diagnosed(const llvm::Twine &otherwise,
+                        Kind kind = Kind::Compile);
   /// The kernel of the module, after select-kernel its only one.
   Operation *kernel();
   Level level();
@@ -103,9 +106,9 @@ private:
   CompiledKernel result;
 };
 
-llvm::Error Compilation::diagnosed(const llvm::Twine &otherwise) {
+llvm::Error Compilation::diagnosed(const llvm::Twine &otherwise, Kind kind) {
   llvm::StringRef text = llvm::StringRef(diagnosticText).rtrim();
-  return failure(Kind::Compile, text.empty() ? otherwise : llvm::Twine(text));
+  return failure(kind, text.empty() ? otherwise : llvm::Twine(text));
 }
 
 llvm::Error Compilation::timed(llvm::StringRef stage,
@@ -180,6 +183,7 @@ llvm::Error Compilation::runPasses(llvm::StringRef stage,
     options.target = request.target;
     options.kernel = request.kernel;
     options.params = joinParams(request.params);
+    options.ownSteps = request.steps;
     PassManager passes(&context);
     for (Builder build : builders)
       build(passes, options);
@@ -197,9 +201,13 @@ llvm::Error Compilation::lower() {
   if (!kernel())
     return failure(Kind::Compile, "the module has no kernel");
   Level start = level();
-  if (start == Level::Tile)
+  if (start == Level::Tile) {
+    if (failed(tile::checkParams(kernel(), request.params, /*complete=*/true)))
+      return diagnosed("parameters that the kernel does not take",
+                       Kind::Params);
     if (llvm::Error error = runPasses("specialise", {buildSpecialise}))
       return error;
+  }
   result.name = SymbolTable::getSymbolName(kernel()).getValue().str();
   readParams(kernel(), result);
   result.mlir = print(*module);
@@ -212,7 +220,7 @@ llvm::Error Compilation::lower() {
   if (start != Level::NVVM) {
     if (llvm::Error error = runPasses("placement", {buildPlacement}))
       return error;
-    readBuffers(kernel(), result);
+    readSecondLevel(kernel(), result);
     if (request.stage == Stage::TileGPU) {
       result.tilegpu = print(*module);
       return llvm::Error::success();
@@ -256,13 +264,23 @@ llvm::Error Compilation::generate() {
       return failure(Kind::Compile, std::move(refused));
     return llvm::Error::success();
   }
-  return timed("codegen", [&]() -> llvm::Error {
+  error = timed("codegen", [&]() -> llvm::Error {
     auto ptx =
         translateToPTX(std::move(llvmContext), std::move(llvmModule), *target);
     if (!ptx)
       return failure(Kind::Compile, ptx.takeError());
     result.ptx = std::move(*ptx);
     dump.write(result.name + ".ptx", result.ptx);
+    return llvm::Error::success();
+  });
+  if (error)
+    return error;
+  return timed("count", [&]() -> llvm::Error {
+    // A report without counts is better than no kernel.
+    if (auto counts = ptx::countInstructions(result.ptx, result.name))
+      result.counts = std::move(*counts);
+    else
+      llvm::consumeError(counts.takeError());
     return llvm::Error::success();
   });
 }
@@ -302,10 +320,30 @@ llvm::Expected<CompiledKernel> Compilation::run() {
   return std::move(result);
 }
 
+llvm::Expected<llvm::json::Array> Compilation::describe() {
+  if (llvm::Error error = load())
+    return std::move(error);
+  if (!request.kernel.empty()) {
+    Operation *chosen = module->lookupSymbol(request.kernel);
+    if (!isa_and_nonnull<tile::KernelOp>(chosen))
+      return failure(Kind::Request, "'" + request.sourceName +
+                                        "' has no tile.kernel '" +
+                                        request.kernel + "'");
+    if (failed(tile::checkParams(chosen, request.params, /*complete=*/false)))
+      return diagnosed("parameters that the kernel does not take",
+                       Kind::Params);
+  }
+  return describeKernels(*module);
+}
+
 } // namespace
 
 llvm::Expected<CompiledKernel> compile(const KernelRequest &request) {
   return Compilation(request).run();
+}
+
+llvm::Expected<llvm::json::Array> describe(const KernelRequest &request) {
+  return Compilation(request).describe();
 }
 
 } // namespace mlatile

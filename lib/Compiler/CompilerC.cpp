@@ -70,6 +70,20 @@ llvm::Expected<KernelRequest> readRequest(const llvm::json::Object &object) {
       for (const auto &[param, bound] : *params)
         if (llvm::Error error = readParam(param, bound, request))
           return std::move(error);
+    } else if (name == "steps") {
+      const llvm::json::Object *steps = value.getAsObject();
+      if (!steps)
+        return wrongType(name, "an object");
+      for (const auto &[path, text] : *steps) {
+        auto string = text.getAsString();
+        if (!string)
+          return wrongType(name, "strings");
+        request.steps.push_back({path.str(), string->str()});
+      }
+      // The order of an object is by chance; that of messages is not.
+      llvm::sort(request.steps, [](const StepFile &a, const StepFile &b) {
+        return a.path < b.path;
+      });
     } else if (name == "cubin") {
       auto wanted = value.getAsBoolean();
       if (!wanted)
@@ -131,13 +145,25 @@ llvm::Expected<std::string> info(const char *json) {
                             {"llvm_version", LLVM_VERSION_STRING},
                             {"pipeline", describePipeline()},
                             {"ptxas", nullptr}};
+  auto folders = knownSteps();
+  if (!folders)
+    return badRequest(llvm::toString(folders.takeError()));
   llvm::json::Object kernels;
   for (const std::string &name : kernelFileNames()) {
     auto file = findKernelFile(name);
     if (!file)
       return badRequest(llvm::toString(file.takeError()));
-    auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(file->text));
-    kernels[name] = llvm::toHex(hash, /*LowerCase=*/true);
+    // All steps that it may link, in the order in which they are looked for.
+    llvm::SHA256 hash;
+    auto add = [&](llvm::StringRef text) {
+      hash.update(std::to_string(text.size()) + ":");
+      hash.update(text);
+    };
+    add(file->text);
+    for (const StepFolder &folder : *folders)
+      for (const StepFile &step : folder.files)
+        add(step.text);
+    kernels[name] = llvm::toHex(hash.final(), /*LowerCase=*/true);
   }
   result["kernels"] = std::move(kernels);
   if (auto tool = findPtxas(ptxasPath, nullptr))
@@ -156,10 +182,10 @@ int mlatile_compiler_abi_version(void) { return MLATILE_COMPILER_ABI_VERSION; }
 
 void mlatile_compiler_free_string(char *string) { free(string); }
 
-int mlatile_compiler_compile(const char *request_json,
+int mlatile_compiler_compile(const char *requestJson,
                              struct mlatile_compiled **result, char **error) {
   return guarded(error, [&]() -> llvm::Error {
-    auto compiled = compileJson(request_json);
+    auto compiled = compileJson(requestJson);
     if (!compiled)
       return compiled.takeError();
     *result = compiled->release();
@@ -171,13 +197,32 @@ void mlatile_compiler_free_compiled(struct mlatile_compiled *compiled) {
   delete static_cast<Compiled *>(compiled);
 }
 
-int mlatile_compiler_info(const char *request_json, char **info_json,
+int mlatile_compiler_describe(const char *requestJson, char **resultJson,
+                              char **error) {
+  return guarded(error, [&]() -> llvm::Error {
+    auto object = parseObject(requestJson, "request");
+    if (!object)
+      return badRequest(llvm::toString(object.takeError()));
+    auto request = readRequest(*object);
+    if (!request)
+      return request.takeError();
+    auto kernels = describe(*request);
+    if (!kernels)
+      return kernels.takeError();
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*kernels));
+    *resultJson = copyString(text);
+    return llvm::Error::success();
+  });
+}
+
+int mlatile_compiler_info(const char *requestJson, char **infoJson,
                           char **error) {
   return guarded(error, [&]() -> llvm::Error {
-    auto text = info(request_json);
+    auto text = info(requestJson);
     if (!text)
       return text.takeError();
-    *info_json = copyString(*text);
+    *infoJson = copyString(*text);
     return llvm::Error::success();
   });
 }

@@ -158,10 +158,10 @@ std::string statsJson(const sim::Stats &stats, double seconds) {
 
 } // namespace
 
-int mlatile_sim_load(const void *llvm_ir, size_t size, const char *kernel,
+int mlatile_sim_load(const void *llvmIR, size_t size, const char *kernel,
                      struct mlatile_sim_program **program, char **error) {
   return guarded(error, [&]() -> llvm::Error {
-    llvm::StringRef ir(static_cast<const char *>(llvm_ir), size);
+    llvm::StringRef ir(static_cast<const char *>(llvmIR), size);
     std::string name;
     if (kernel) {
       name = kernel;
@@ -183,35 +183,34 @@ int mlatile_sim_load(const void *llvm_ir, size_t size, const char *kernel,
   });
 }
 
-int mlatile_sim_launch(struct mlatile_sim_program *program, unsigned grid_x,
-                       unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       size_t shared_bytes, void *const *args, size_t num_args,
-                       const char *options_json, char **stats_json,
+int mlatile_sim_launch(struct mlatile_sim_program *program, unsigned gridX,
+                       unsigned gridY, unsigned gridZ, unsigned blockX,
+                       size_t sharedBytes, void *const *args, size_t numArgs,
+                       const char *optionsJson, char **statsText,
                        char **error) {
   return guarded(error, [&]() -> llvm::Error {
     const sim::Program &plain = *program->program;
-    if (num_args != plain.numArguments())
+    if (numArgs != plain.numArguments())
       return badRequest("kernel '" + plain.kernelName() + "': expected " +
                         llvm::Twine(plain.numArguments()) + " arguments, got " +
-                        llvm::Twine(num_args));
+                        llvm::Twine(numArgs));
     sim::Options options;
-    if (llvm::Error wrong = readOptions(options_json, options))
+    if (llvm::Error wrong = readOptions(optionsJson, options))
       return wrong;
     if (options.checked)
       if (llvm::Error failed = compileChecked(*program, options))
         return simError(std::move(failed));
     const sim::Program &kernel = options.checked ? *program->checked : plain;
-    sim::LaunchDims dims{grid_x, grid_y, grid_z, block_x, shared_bytes};
+    sim::LaunchDims dims{gridX, gridY, gridZ, blockX, sharedBytes};
     sim::Stats stats;
     auto start = std::chrono::steady_clock::now();
-    if (llvm::Error failed =
-            kernel.launch(dims, llvm::ArrayRef<const void *>(args, num_args),
-                          options, &stats))
+    if (llvm::Error failed = kernel.launch(
+            dims, llvm::ArrayRef<const void *>(args, numArgs), options, &stats))
       return simError(std::move(failed));
     std::chrono::duration<double> time =
         std::chrono::steady_clock::now() - start;
-    if (stats_json)
-      *stats_json = copyString(statsJson(stats, time.count()));
+    if (statsText)
+      *statsText = copyString(statsJson(stats, time.count()));
     return llvm::Error::success();
   });
 }

@@ -17,6 +17,9 @@ struct EmbeddedFile {
 constexpr EmbeddedFile kEmbedded[] = {
 #include "EmbeddedKernels.inc"
 };
+constexpr EmbeddedFile kEmbeddedSteps[] = {
+#include "EmbeddedSteps.inc"
+};
 
 std::vector<std::string> searchFolders() {
   std::string path =
@@ -24,6 +27,17 @@ std::vector<std::string> searchFolders() {
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(path).split(parts, ':', -1, /*KeepEmpty=*/false);
   return {parts.begin(), parts.end()};
+}
+
+llvm::Error cannotRead(llvm::StringRef path, std::error_code ec) {
+  return llvm::createStringError(ec, "'" + path + "': " + ec.message());
+}
+
+llvm::Expected<std::string> readText(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return cannotRead(path, buffer.getError());
+  return (*buffer)->getBuffer().str();
 }
 
 } // namespace
@@ -48,12 +62,10 @@ llvm::Expected<KernelFile> findKernelFile(llvm::StringRef name) {
     llvm::sys::path::append(path, name + ".mlir");
     if (!llvm::sys::fs::exists(path))
       continue;
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-    if (!buffer)
-      return llvm::createStringError(
-          buffer.getError(), "'" + path + "': " + buffer.getError().message());
-    return KernelFile{name.str(), path.str().str(),
-                      (*buffer)->getBuffer().str()};
+    llvm::Expected<std::string> text = readText(path);
+    if (!text)
+      return text.takeError();
+    return KernelFile{name.str(), path.str().str(), std::move(*text)};
   }
   for (const EmbeddedFile &file : kEmbedded)
     if (file.name == name)
@@ -61,6 +73,56 @@ llvm::Expected<KernelFile> findKernelFile(llvm::StringRef name) {
                         file.text.str()};
   return llvm::createStringError("no kernel file '" + name + "'; there are: " +
                                  llvm::join(kernelFileNames(), ", "));
+}
+
+llvm::Expected<StepFolder> readSteps(llvm::StringRef folder) {
+  StepFolder steps{folder.str(), {}};
+  std::set<std::string> paths;
+  std::error_code ec;
+  for (llvm::sys::fs::directory_iterator it(folder, ec), end; !ec && it != end;
+       it.increment(ec))
+    if (llvm::sys::path::extension(it->path()) == ".mlir")
+      paths.insert(it->path());
+  if (ec)
+    return cannotRead(folder, ec);
+  for (const std::string &path : paths) {
+    llvm::Expected<std::string> text = readText(path);
+    if (!text)
+      return text.takeError();
+    steps.files.push_back({path, std::move(*text)});
+  }
+  return steps;
+}
+
+llvm::Expected<std::vector<StepFile>> stepsBeside(llvm::StringRef kernelFile) {
+  llvm::SmallString<256> folder(llvm::sys::path::parent_path(kernelFile));
+  llvm::sys::path::append(folder, "steps");
+  if (!llvm::sys::fs::is_directory(folder))
+    return std::vector<StepFile>();
+  auto steps = readSteps(folder);
+  if (!steps)
+    return steps.takeError();
+  return std::move(steps->files);
+}
+
+llvm::Expected<std::vector<StepFolder>> knownSteps() {
+  std::vector<StepFolder> folders;
+  for (const std::string &folder : searchFolders()) {
+    llvm::SmallString<256> path(folder);
+    llvm::sys::path::append(path, "steps");
+    if (!llvm::sys::fs::is_directory(path))
+      continue;
+    auto steps = readSteps(path);
+    if (!steps)
+      return steps.takeError();
+    folders.push_back(std::move(*steps));
+  }
+  StepFolder builtIn{"the built-in steps", {}};
+  for (const EmbeddedFile &file : kEmbeddedSteps)
+    builtIn.files.push_back(
+        {("kernels/steps/" + file.name + ".mlir").str(), file.text.str()});
+  folders.push_back(std::move(builtIn));
+  return folders;
 }
 
 } // namespace mlatile

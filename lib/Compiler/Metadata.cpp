@@ -4,6 +4,8 @@
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -43,7 +45,30 @@ void readParams(Operation *kernel, CompiledKernel &result) {
       result.params[entry.getName().str()] = text(entry.getValue());
 }
 
-void readBuffers(Operation *kernel, CompiledKernel &result) {
+/// The loops that gather, each with all its gathers.
+static void readLoops(Operation *kernel, CompiledKernel &result) {
+  llvm::MapVector<Operation *, CandidateLoop> loops;
+  kernel->walk([&](tilegpu::GatherAsyncOp gather) {
+    auto loop = gather->getParentOfType<scf::ForOp>();
+    auto pool = dyn_cast<tile::PoolType>(gather.getPool().getType());
+    if (!loop || !pool)
+      return;
+    CandidateLoop &found = loops[loop];
+    found.depth = 0;
+    for (Operation *outer = loop->getParentOp(); outer;
+         outer = outer->getParentOp())
+      found.depth += isa<scf::ForOp, scf::WhileOp>(outer);
+    found.candidates += gather.getIds().getType().getDimSize(0);
+    found.formats.push_back(pool.getFormat().getValue().str());
+    found.stages = 1;
+    if (auto stage = gather.getRows().getDefiningOp<tilegpu::StageOp>())
+      found.stages = stage.getRing().getType().getStages();
+  });
+  for (auto &[loop, found] : loops)
+    result.candidateLoops.push_back(std::move(found));
+}
+
+static void readBuffers(Operation *kernel, CompiledKernel &result) {
   // Passes give several buffers one name; the second is "name.1".
   std::map<std::string, int> seen;
   kernel->walk([&](tilegpu::AllocOp alloc) {
@@ -55,6 +80,11 @@ void readBuffers(Operation *kernel, CompiledKernel &result) {
       name += "." + std::to_string(copies);
     result.buffers.emplace_back(std::move(name), *offset, alloc.getNumBytes());
   });
+}
+
+void readSecondLevel(Operation *kernel, CompiledKernel &result) {
+  readBuffers(kernel, result);
+  readLoops(kernel, result);
 }
 
 void readFunction(Operation *op, CompiledKernel &result) {
@@ -97,6 +127,55 @@ void readFunction(Operation *op, CompiledKernel &result) {
   }
 }
 
+/// One loop of a meta; `candidates` is null where it gathers none.
+static llvm::json::Object loopJson(const CandidateLoop *candidates,
+                                   const ptx::LoopCounts &counts) {
+  llvm::json::Object mma;
+  for (const auto &[kind, count] : counts.mma)
+    mma[kind] = count;
+  llvm::json::Object loop{{"candidates", nullptr},
+                          {"mma", std::move(mma)},
+                          {"conversions", counts.conversions},
+                          {"ldmatrix", counts.ldmatrix},
+                          {"async_copies", counts.asyncCopies},
+                          {"bulk_copies", counts.bulkCopies},
+                          {"cta_barriers", counts.ctaBarriers},
+                          {"named_barriers", counts.namedBarriers},
+                          {"instructions", counts.instructions},
+                          {"shared_traffic", counts.sharedBytes},
+                          {"unknown_loops", counts.unknownLoops}};
+  if (candidates) {
+    loop["candidates"] = candidates->candidates;
+    loop["stages"] = candidates->stages;
+    loop["formats"] = llvm::json::Array(candidates->formats);
+  }
+  return loop;
+}
+
+/// The loops over candidates with their counts; where the kernel has none, its
+/// outermost loops.
+static llvm::json::Array loopsJson(const CompiledKernel &kernel) {
+  llvm::json::Array result;
+  int64_t depth =
+      kernel.candidateLoops.empty() ? 0 : kernel.candidateLoops.front().depth;
+  std::vector<ptx::LoopCounts> found;
+  for (const ptx::LoopCounts &loop : kernel.counts->loops)
+    if (loop.depth == depth &&
+        (kernel.candidateLoops.empty() || loop.copiesOrMultiplies()))
+      found.push_back(loop);
+  // Several loops of one are its roles, each run by its own warps.
+  if (kernel.candidateLoops.size() == 1 && found.size() > 1) {
+    for (size_t i = 1; i < found.size(); ++i)
+      found.front().add(found[i]);
+    found.resize(1);
+  }
+  bool paired = kernel.candidateLoops.size() == found.size();
+  for (auto [i, loop] : llvm::enumerate(found))
+    result.push_back(
+        loopJson(paired ? &kernel.candidateLoops[i] : nullptr, loop));
+  return result;
+}
+
 llvm::json::Object CompiledKernel::meta() const {
   llvm::json::Object meta{{"name", name},
                           {"target", target},
@@ -123,6 +202,10 @@ llvm::json::Object CompiledKernel::meta() const {
   for (const auto &[stage, time] : seconds)
     times[stage] = time;
   meta["seconds"] = std::move(times);
+  if (counts) {
+    meta["instructions"] = counts->instructions;
+    meta["loops"] = loopsJson(*this);
+  }
   meta["ptxas"] = nullptr;
   if (ptxas)
     meta["ptxas"] = llvm::json::Object{{"path", ptxas->path},

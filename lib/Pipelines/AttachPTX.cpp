@@ -3,27 +3,20 @@
 #include "mlatile/Pipelines/TranslateToLLVM.h"
 #include "mlatile/Pipelines/TranslateToPTX.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
 using namespace mlir;
 
 namespace mlatile {
+#define GEN_PASS_DEF_ATTACHPTX
+#include "mlatile/Pipelines/Passes.h.inc"
+
 namespace {
 
-class AttachPTX : public PassWrapper<AttachPTX, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AttachPTX)
+struct AttachPTX : impl::AttachPTXBase<AttachPTX> {
+  using AttachPTXBase::AttachPTXBase;
 
-  explicit AttachPTX(std::string name) { target = std::move(name); }
-  AttachPTX(const AttachPTX &other) : PassWrapper(other) {
-    target = other.target;
-  }
-  StringRef getArgument() const override { return "attach-ptx"; }
-  StringRef getDescription() const override {
-    return "generate PTX into the module's attribute tilegpu.ptx";
-  }
   void getDependentDialects(DialectRegistry &registry) const override {
     registerLLVMTranslations(registry);
   }
@@ -52,16 +45,7 @@ private:
     emitError(getOperation().getLoc()) << message;
     signalPassFailure();
   }
-
-  Option<std::string> target{*this, "target",
-                             llvm::cl::desc("GPU target, as ptxas spells it"),
-                             llvm::cl::init("sm_120a")};
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createAttachPTX(std::string target) {
-  return std::make_unique<AttachPTX>(std::move(target));
-}
-
 } // namespace mlatile

@@ -3,6 +3,7 @@
 #include "mlatile/Conversion/TileToNVVM/Passes.h"
 #include "mlatile/Transforms/Passes.h"
 #include "mlatile/Transforms/Specialise.h"
+#include "mlatile/Transforms/Steps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -17,12 +18,14 @@ std::string joinParams(const std::map<std::string, std::string> &params) {
 }
 
 void buildSelection(OpPassManager &pm, const PipelineOptions &options) {
-  pm.addPass(createSelectKernel(options.kernel));
+  pm.addPass(createSelectKernel({options.kernel}));
 }
 
 void buildSpecialise(OpPassManager &pm, const PipelineOptions &options) {
-  // Steps that kernels share are functions over the same parameter names.
+  // Steps that kernels share are functions over the names of parameters.
+  pm.addPass(createLinkSteps({.steps = options.steps}, options.ownSteps));
   pm.addPass(createInlinerPass());
+  pm.addPass(createInlineCalls());
   pm.addPass(createTileSpecialise(
       {.params = options.params, .kernel = options.kernel}));
   pm.addPass(createCanonicalizerPass());
@@ -60,9 +63,11 @@ std::string describePipeline() {
   return text;
 }
 
+#define GEN_PASS_REGISTRATION
+#include "mlatile/Pipelines/Passes.h.inc"
+
 void registerPipelines() {
-  registerPass([] { return createSelectKernel(); });
-  registerPass([] { return createAttachPTX(); });
+  registerPipelinesPasses();
   PassPipelineRegistration<PipelineOptions>(
       "mlatile-tile-to-tilegpu",
       "author's level to the second level: layouts, staging, gather pipeline",
@@ -96,7 +101,7 @@ void registerPipelines() {
         buildStaging(pm, options);
         buildPlacement(pm, options);
         buildConversion(pm, options);
-        pm.addPass(createAttachPTX(options.target));
+        pm.addPass(createAttachPTX({options.target}));
       });
 }
 

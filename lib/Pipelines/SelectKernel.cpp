@@ -4,25 +4,17 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace mlatile {
+#define GEN_PASS_DEF_SELECTKERNEL
+#include "mlatile/Pipelines/Passes.h.inc"
+
 namespace {
 
-class SelectKernel : public PassWrapper<SelectKernel, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SelectKernel)
-
-  explicit SelectKernel(std::string name) { kernel = std::move(name); }
-  SelectKernel(const SelectKernel &other) : PassWrapper(other) {
-    kernel = other.kernel;
-  }
-  StringRef getArgument() const override { return "select-kernel"; }
-  StringRef getDescription() const override {
-    return "erase all kernels but one";
-  }
+struct SelectKernel : impl::SelectKernelBase<SelectKernel> {
+  using SelectKernelBase::SelectKernelBase;
 
   void runOnOperation() override {
     SmallVector<Operation *> kernels;
@@ -55,16 +47,7 @@ public:
       if (op != keep)
         op->erase();
   }
-
-private:
-  Option<std::string> kernel{*this, "kernel",
-                             llvm::cl::desc("symbol; empty: the only kernel")};
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createSelectKernel(std::string kernel) {
-  return std::make_unique<SelectKernel>(std::move(kernel));
-}
-
 } // namespace mlatile

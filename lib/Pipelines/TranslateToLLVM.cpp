@@ -25,8 +25,22 @@ void registerLLVMTranslations(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
+/// MLIR's translation puts an instruction outside of a function nowhere, and
+/// dies of it.
+static LogicalResult checkTopLevel(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (!isa<SymbolOpInterface, LLVM::GlobalCtorsOp, LLVM::GlobalDtorsOp,
+             LLVM::LinkerOptionsOp, LLVM::ModuleFlagsOp>(op))
+      return op.emitError("expected functions and globals at the top of the "
+                          "module, got '")
+             << op.getName() << "'";
+  return success();
+}
+
 std::unique_ptr<llvm::Module> translateToLLVM(ModuleOp module,
                                               llvm::LLVMContext &context) {
+  if (failed(checkTopLevel(module)))
+    return nullptr;
   PassManager scopes(module.getContext());
   // Directives only: with more, NVPTX asks ptxas for a debug build, which ptxas
   // does not optimise.

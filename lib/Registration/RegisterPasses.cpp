@@ -5,12 +5,14 @@
 #include "mlatile/Registration/Registration.h"
 #include "mlatile/Transforms/Passes.h"
 #include "mlatile/Transforms/Specialise.h"
+#include "mlatile/Transforms/Steps.h"
 #include "mlir/Transforms/Passes.h"
 
 void mlatile::registerAllPasses() {
   // canonicalize, cse, inline, symbol-dce, loop-invariant-code-motion, ...
   mlir::registerTransformsPasses();
   registerSpecialisePasses();
+  registerStepsPasses();
   registerTransformsPasses();
   registerTileToNVVMPasses();
   registerPipelines();

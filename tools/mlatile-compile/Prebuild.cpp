@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Prebuild.h"
+#include "Report.h"
 #include "mlatile/Compiler/Compiler.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/KernelFolder.h"
+#include "mlatile/Runtime/Plan.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -11,6 +13,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <mutex>
 #include <optional>
+#include <set>
 
 namespace mlatile {
 namespace {
@@ -20,31 +23,47 @@ llvm::Error request(const llvm::Twine &message) {
                                          message.str());
 }
 
-llvm::Expected<std::vector<KernelSpec>> readSpecs(const PrebuildOptions &o) {
+/// A kernel, and the first problem that needs it: what its entry predicts for.
+struct KernelJob {
+  KernelSpec spec;
+  Problem problem;
+};
+
+llvm::Expected<std::vector<KernelJob>> readJobs(const PrebuildOptions &o) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(o.problems);
   if (!buffer)
     return request("cannot read '" + o.problems +
                    "': " + buffer.getError().message());
+  std::vector<KernelJob> jobs;
+  std::set<std::string> seen;
   // The run-time library throws.
   try {
-    std::vector<Problem> problems = parseProblems((*buffer)->getBuffer().str());
-    if (!o.target.empty())
-      for (Problem &problem : problems)
+    for (Problem &problem : parseProblems((*buffer)->getBuffer().str())) {
+      if (!o.target.empty())
         problem.target = o.target;
-    return kernelsOf(problems);
+      std::shared_ptr<const Plan> planned = plan(problem);
+      problem.numSplits = planned->numSplits;
+      for (const LaunchStep &step : planned->launches)
+        if (seen.insert(step.kernel.name()).second)
+          jobs.push_back({step.kernel, problem});
+    }
   } catch (const Error &e) {
     return request(o.problems + ": " + e.what());
   }
+  return jobs;
 }
 
 /// Compiles one kernel and writes it to the folder; gives its entry of
 /// index.json.
-llvm::Expected<llvm::json::Object> compileSpec(const KernelSpec &spec,
-                                               const PrebuildOptions &o) {
+llvm::Expected<llvm::json::Object> compileJob(const KernelJob &job,
+                                              const PrebuildOptions &o) {
+  const KernelSpec &spec = job.spec;
   KernelRequest request;
   if (spec.source) {
     request.source = spec.source->text;
     request.sourceName = spec.source->name;
+    for (const auto &[path, text] : spec.source->steps)
+      request.steps.push_back({path, text});
   } else {
     request.kernelFile = spec.file;
   }
@@ -66,20 +85,26 @@ llvm::Expected<llvm::json::Object> compileSpec(const KernelSpec &spec,
           return llvm::make_error<CompilerError>(
               e.getKind(), e.message() + "\nin kernel " + spec.name());
         });
-  std::string meta;
-  llvm::raw_string_ostream(meta) << llvm::json::Value(compiled->meta());
+  unsigned registers = compiled->report.registers;
+  unsigned spilled = compiled->report.spillStores + compiled->report.spillLoads;
+  uint64_t sharedBytes = compiled->sharedBytes;
+  auto kernel = toKernel(std::move(*compiled), spec);
+  if (!kernel)
+    return kernel.takeError();
+  std::string report;
   try {
-    Kernel kernel;
-    kernel.spec = spec;
-    kernel.meta = parseMeta(meta);
-    kernel.mlir = std::move(compiled->mlir);
-    kernel.ptx = std::move(compiled->ptx);
-    kernel.llvm = std::move(compiled->bitcode);
-    kernel.cubin = std::move(compiled->cubin);
-    writeKernel(o.outDir, kernel);
+    writeKernel(o.outDir, *kernel);
+    report = kernel->report(&job.problem);
   } catch (const std::exception &e) {
     return llvm::createStringError(e.what());
   }
+  auto reported = llvm::json::parse(report);
+  if (!reported)
+    return reported.takeError();
+  auto predicted = [&](llvm::StringRef key) -> llvm::json::Value {
+    const llvm::json::Value *value = reported->getAsObject()->get(key);
+    return value ? *value : llvm::json::Value(nullptr);
+  };
   llvm::json::Object params;
   for (const auto &[name, value] : spec.params)
     params[name] = value;
@@ -88,35 +113,36 @@ llvm::Expected<llvm::json::Object> compileSpec(const KernelSpec &spec,
                             {"symbol", spec.symbol},
                             {"target", spec.target},
                             {"params", std::move(params)},
-                            {"registers", compiled->report.registers},
-                            {"spill_bytes", compiled->report.spillStores +
-                                                compiled->report.spillLoads},
-                            {"shared_bytes", compiled->sharedBytes}};
+                            {"registers", registers},
+                            {"spill_bytes", spilled},
+                            {"shared_bytes", sharedBytes},
+                            {"predicted", predicted("predicted")},
+                            {"predicted_for", predicted("predicted_for")}};
 }
 
 } // namespace
 
 llvm::Error prebuild(const PrebuildOptions &o, llvm::raw_ostream &log) {
-  auto specs = readSpecs(o);
-  if (!specs)
-    return specs.takeError();
+  auto jobs = readJobs(o);
+  if (!jobs)
+    return jobs.takeError();
   if (std::error_code ec = llvm::sys::fs::create_directories(o.outDir))
     return request("cannot make '" + o.outDir + "': " + ec.message());
 
-  std::vector<std::optional<llvm::json::Object>> entries(specs->size());
+  std::vector<std::optional<llvm::json::Object>> entries(jobs->size());
   llvm::Error failed = llvm::Error::success();
   std::mutex mutex;
   size_t done = 0;
   {
     llvm::DefaultThreadPool pool;
-    for (size_t i = 0; i < specs->size(); ++i)
+    for (size_t i = 0; i < jobs->size(); ++i)
       pool.async([&, i] {
         {
           std::lock_guard<std::mutex> lock(mutex);
           if (failed)
             return;
         }
-        auto entry = compileSpec((*specs)[i], o);
+        auto entry = compileJob((*jobs)[i], o);
         std::lock_guard<std::mutex> lock(mutex);
         if (!entry) {
           if (failed)
@@ -127,7 +153,7 @@ llvm::Error prebuild(const PrebuildOptions &o, llvm::raw_ostream &log) {
         }
         log << llvm::formatv("[{0}/{1}] {2}: {3} registers, {4} bytes spilled, "
                              "{5} bytes of shared memory\n",
-                             ++done, specs->size(), (*specs)[i].name(),
+                             ++done, jobs->size(), (*jobs)[i].spec.name(),
                              *entry->getInteger("registers"),
                              *entry->getInteger("spill_bytes"),
                              *entry->getInteger("shared_bytes"));

@@ -7,7 +7,7 @@
 
 namespace llvm {
 class raw_ostream;
-}
+} // namespace llvm
 
 namespace mlatile {
 
@@ -23,7 +23,8 @@ struct PrebuildOptions {
 /// Compiles every kernel that the problems need into a folder of prebuilt
 /// kernels (KernelFolder.h), several at a time, and writes index.json: name,
 /// file, symbol, target, parameters, registers, spills and shared bytes of
-/// each. Prints one line a kernel. Stops at the first error.
+/// each, and predicted times for the first problem that needs it. Prints one
+/// line a kernel. Stops at the first error.
 llvm::Error prebuild(const PrebuildOptions &options, llvm::raw_ostream &log);
 
 } // namespace mlatile

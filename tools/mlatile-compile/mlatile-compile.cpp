@@ -4,8 +4,10 @@
 // of problems needs into a folder of prebuilt kernels.
 // Exit status: 0; 1 bad request; 2 the kernel does not compile; 3 ptxas.
 #include "Prebuild.h"
+#include "Report.h"
 #include "mlatile/Compiler/Compiler.h"
 #include "mlatile/Compiler/KernelFiles.h"
+#include "mlatile/Runtime/Problem.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -42,7 +44,20 @@ cl::opt<Emit> emit(
                clEnumValN(Emit::PTX, "ptx", "PTX (default)"),
                clEnumValN(Emit::Cubin, "cubin", "machine code, by ptxas"),
                clEnumValN(Emit::Report, "report",
-                          "registers, spills, shared memory, times: JSON")));
+                          "registers, spills, shared memory, counts of the "
+                          "loop, predicted time: JSON")));
+// A report predicts for these sizes.
+cl::opt<int64_t> tokens("tokens", cl::desc("report: query rows (default: 8)"),
+                        cl::value_desc("n"), cl::cat(category));
+cl::opt<int64_t> heads("heads", cl::desc("report: query heads (default: 64)"),
+                       cl::value_desc("n"), cl::cat(category));
+cl::opt<int64_t> width("width",
+                       cl::desc("report: candidates a row (default: 2048)"),
+                       cl::value_desc("n"), cl::cat(category));
+cl::opt<int64_t>
+    splits("splits",
+           cl::desc("report: splits of the candidates (default: planned)"),
+           cl::value_desc("n"), cl::cat(category));
 cl::opt<std::string> output("o", cl::desc("output file (default: stdout)"),
                             cl::value_desc("file"), cl::init("-"),
                             cl::cat(category));
@@ -73,7 +88,8 @@ int fail(llvm::Error error) {
   llvm::handleAllErrors(
       std::move(error),
       [&](const CompilerError &e) {
-        if (e.getKind() == CompilerError::Kind::Compile) {
+        if (e.getKind() == CompilerError::Kind::Compile ||
+            e.getKind() == CompilerError::Kind::Params) {
           // Diagnostics carry their own place and severity.
           llvm::errs() << e.message() << '\n';
           status = CompileFailed;
@@ -123,10 +139,7 @@ std::string textOf(const CompiledKernel &kernel) {
   case Emit::Report:
     break;
   }
-  std::string report;
-  llvm::raw_string_ostream stream(report);
-  stream << llvm::formatv("{0:2}", llvm::json::Value(kernel.meta())) << '\n';
-  return report;
+  return "";
 }
 
 int write(const std::string &contents) {
@@ -148,6 +161,28 @@ int write(const std::string &contents) {
   return Ok;
 }
 
+llvm::Error readSizes(ReportSizes &sizes) {
+  std::pair<const cl::opt<int64_t> *, std::optional<int64_t> *> options[] = {
+      {&tokens, &sizes.tokens},
+      {&heads, &sizes.heads},
+      {&width, &sizes.width},
+      {&splits, &sizes.splits}};
+  for (auto [option, size] : options) {
+    if (!option->getNumOccurrences())
+      continue;
+    if (emit != Emit::Report)
+      return llvm::createStringError("--" + option->ArgStr +
+                                     " is for --emit=report");
+    int64_t most = option == &heads ? 128 : kMaxCount;
+    if (*option < 1 || *option > most)
+      return llvm::createStringError(
+          "--" + option->ArgStr + ": expected 1 to " + llvm::Twine(most) +
+          ", got " + llvm::Twine(option->getValue()));
+    *size = option->getValue();
+  }
+  return llvm::Error::success();
+}
+
 int compileOne() {
   KernelRequest request;
   if (input == "-" || llvm::sys::fs::exists(input)) {
@@ -157,6 +192,12 @@ int compileOne() {
                   "': " + buffer.getError().message());
     request.source = (*buffer)->getBuffer().str();
     request.sourceName = input == "-" ? "<stdin>" : input.getValue();
+    if (input != "-") {
+      auto steps = stepsBeside(input);
+      if (!steps)
+        return fail(steps.takeError());
+      request.steps = std::move(*steps);
+    }
   } else if (llvm::StringRef(input).contains('/') ||
              llvm::StringRef(input).ends_with(".mlir")) {
     return fail("cannot read '" + input + "': no such file");
@@ -176,10 +217,18 @@ int compileOne() {
   request.ptxas = ptxas;
   request.ptxasLevel = level;
   request.dumpDir = dumpDir;
+  ReportSizes sizes;
+  if (llvm::Error error = readSizes(sizes))
+    return fail(std::move(error));
   auto kernel = compile(request);
   if (!kernel)
     return fail(kernel.takeError());
-  return write(textOf(*kernel));
+  if (emit != Emit::Report)
+    return write(textOf(*kernel));
+  auto report = reportOf(*kernel, sizes);
+  if (!report)
+    return fail(report.takeError());
+  return write(*report);
 }
 
 int prebuildAll() {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Compiler/compiler_c.h"
 #include "gtest/gtest.h"
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -74,6 +77,10 @@ TEST(CompilerC, WrongRequests) {
             "request: \"target\": expected a string");
   EXPECT_EQ(compileFailure(R"({"params": {"BH": 1.5}})").message,
             "request: \"params\": expected strings, integers and booleans");
+  EXPECT_EQ(compileFailure(R"({"steps": "a"})").message,
+            "request: \"steps\": expected an object");
+  EXPECT_EQ(compileFailure(R"({"steps": {"a": 1}})").message,
+            "request: \"steps\": expected strings");
   EXPECT_EQ(compileFailure(R"({"ptxas_opt": 7})").message,
             "request: \"ptxas_opt\": expected an integer from 0 to 3");
   EXPECT_EQ(compileFailure(R"({"source": "llvm.mystery"})").status,
@@ -82,6 +89,77 @@ TEST(CompilerC, WrongRequests) {
                            kSource + "\"}")
                 .status,
             MLATILE_COMPILER_PTXAS_ERROR);
+}
+
+/// Request for a kernel with requirements on both parameters.
+std::string describeRequest(const std::string &more) {
+  return R"({"source_name": "k.mlir", "source": ")"
+         R"(tile.kernel @k params(FMT : format, BN : index = 32, )"
+         R"(R : index = FMT.rope, S : i1) warps(4)\n)"
+         R"( (%q : !tile.view<[T, D], bf16>, %kv : !tile.pool<FMT>, )"
+         R"(%x : f32) {\n)"
+         R"(  tile.require affine_set<(n) : (n mod 16 == 0)>(BN), \"rows\"\n)"
+         R"(  tile.require affine_set<(r) : (r - 1 >= 0)>(R), \"rope\"\n)"
+         R"(  tile.return\n}")" +
+         more + "}";
+}
+
+Failure describeFailure(const std::string &more) {
+  char *result = nullptr, *error = nullptr;
+  int status =
+      mlatile_compiler_describe(describeRequest(more).c_str(), &result, &error);
+  Failure failure{status, error ? error : result ? result : ""};
+  mlatile_compiler_free_string(error);
+  mlatile_compiler_free_string(result);
+  return failure;
+}
+
+TEST(CompilerC, Describes) {
+  Failure plain = describeFailure("");
+  EXPECT_EQ(plain.status, MLATILE_COMPILER_OK);
+  EXPECT_EQ(
+      plain.message,
+      R"([{"args":[{"element":"bf16","kind":"view","name":"q","rank":2},)"
+      R"({"element":"","kind":"pool","name":"kv","rank":0},)"
+      R"({"element":"f32","kind":"scalar","name":"x","rank":0}],"name":"k",)"
+      R"("params":[{"default":null,"kind":"format","name":"FMT"},)"
+      R"({"default":32,"kind":"index","name":"BN"},)"
+      R"({"derived":"FMT.rope","kind":"index","name":"R"},)"
+      R"({"default":null,"kind":"i1","name":"S"}]}])");
+
+  auto bound = [](const std::string &params) {
+    return describeFailure(R"(, "kernel": "k", "params": {)" + params + "}");
+  };
+  // What is not bound yet is not checked.
+  EXPECT_EQ(bound("").status, MLATILE_COMPILER_OK);
+  EXPECT_EQ(bound(R"("BN": 48)").status, MLATILE_COMPILER_OK);
+  EXPECT_EQ(bound(R"("FMT": "dsv4")").status, MLATILE_COMPILER_OK);
+  for (const auto &[params, message] : std::map<std::string, std::string>{
+           {R"("BN": 24)", "k.mlir:3:3: error: requirement violated: rows "
+                           "(BN = 24)"},
+           {R"("FMT": "dsv4_1")", "k.mlir:4:3: error: requirement violated: "
+                                  "rope (R = 0)"},
+           {R"("NO": 1)", "has no parameter NO"},
+           {R"("R": 1)", "parameter R is derived as FMT.rope"},
+           {R"("S": 1)", "parameter S: expected true or false, got '1'"}}) {
+    Failure failure = bound(params);
+    EXPECT_EQ(failure.status, MLATILE_COMPILER_BAD_PARAMS) << params;
+    EXPECT_NE(failure.message.find(message), std::string::npos)
+        << failure.message;
+  }
+  EXPECT_EQ(describeFailure(R"(, "kernel": "none")").status,
+            MLATILE_COMPILER_BAD_REQUEST);
+
+  // The same when it is compiled, where all must be bound.
+  auto compiled = [](const std::string &params) {
+    return compileFailure(describeRequest(R"(, "params": {)" + params + "}"));
+  };
+  Failure missing = compiled(R"("FMT": "dsv4")");
+  EXPECT_EQ(missing.status, MLATILE_COMPILER_BAD_PARAMS);
+  EXPECT_NE(missing.message.find("parameter S (i1) has no default"),
+            std::string::npos);
+  EXPECT_EQ(compiled(R"("FMT": "dsv4", "S": true, "BN": 1)").status,
+            MLATILE_COMPILER_BAD_PARAMS);
 }
 
 TEST(CompilerC, CompilesAndRuns) {
@@ -172,6 +250,29 @@ TEST(CompilerC, InfoNamesKernelsAndBuild) {
        {"\"abi\":", "\"build_id\":\"", "\"kernels\":{", "\"decode\":\"",
         "\"llvm_version\":\"22.", "\"pipeline\":\""})
     EXPECT_NE(text.find(key), std::string::npos) << key << " in " << text;
+}
+
+TEST(CompilerC, InfoCoversSteps) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(testing::TempDir()) / "mlatile_info_steps";
+  fs::create_directories(folder / "steps");
+  auto infoWith = [&](const char *text) {
+    std::ofstream(folder / "steps" / "a.mlir") << text;
+    char *info = nullptr, *error = nullptr;
+    EXPECT_EQ(mlatile_compiler_info(nullptr, &info, &error),
+              MLATILE_COMPILER_OK)
+        << error;
+    std::string found = info;
+    mlatile_compiler_free_string(info);
+    return found;
+  };
+  setenv("MLATILE_KERNEL_PATH", folder.c_str(), /*overwrite=*/1);
+  std::string first = infoWith("// one"), same = infoWith("// one"),
+              edited = infoWith("// two");
+  unsetenv("MLATILE_KERNEL_PATH");
+  fs::remove_all(folder);
+  EXPECT_EQ(first, same);
+  EXPECT_NE(first, edited);
 }
 
 } // namespace

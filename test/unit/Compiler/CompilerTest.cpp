@@ -120,6 +120,40 @@ TEST(Compile, ThreadsGetTheSamePTX) {
     EXPECT_EQ(result, first->ptx);
 }
 
+TEST(Compile, OwnStepsComeFirst) {
+  KernelRequest steps = request(R"mlir(
+func.func private @finish() -> index
+tile.kernel @k params(N : index = 3) warps(1) (%v: !tile.view<[T], f32>) {
+  %n = tile.call @finish() bind(M = N) : () -> index
+  %f = arith.constant 7.0 : f32
+  tile.store %f, %v[%n] : f32, !tile.view<[T], f32>
+  tile.return
+})mlir");
+  steps.stage = Stage::Tile;
+  // The built-in step has another type.
+  auto [kind, text] = errorOf(steps);
+  EXPECT_EQ(kind, CompilerError::Kind::Compile);
+  EXPECT_EQ(text.find("test.mlir:2:1: error: expected step @finish to have the "
+                      "same type everywhere"),
+            0u)
+      << text;
+  EXPECT_NE(text.find("kernels/steps/finish.mlir:"), std::string::npos) << text;
+
+  const std::string mine = "func.func private @finish() -> index {\n"
+                           "  %m = tile.param M : index\n"
+                           "  return %m : index\n}";
+  steps.steps = {{"mine/finish.mlir", mine}};
+  auto kernel = compile(steps);
+  ASSERT_TRUE(bool(kernel)) << llvm::toString(kernel.takeError());
+  EXPECT_NE(kernel->mlir.find("arith.constant 3 : index"), std::string::npos)
+      << kernel->mlir;
+  EXPECT_EQ(kernel->mlir.find("func.func"), std::string::npos) << kernel->mlir;
+
+  steps.steps = {{"mine/finish.mlir", mine + " @finish"}};
+  EXPECT_EQ(errorOf(steps).second.find("mine/finish.mlir:4:2: error: "), 0u)
+      << errorOf(steps).second;
+}
+
 TEST(KernelFiles, TheEmbeddedOnesAreThere) {
   auto names = kernelFileNames();
   EXPECT_NE(std::find(names.begin(), names.end(), "decode"), names.end());
@@ -127,6 +161,18 @@ TEST(KernelFiles, TheEmbeddedOnesAreThere) {
   ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
   EXPECT_EQ(file->path, "kernels/decode.mlir");
   EXPECT_NE(file->text.find("tile.kernel @decode"), std::string::npos);
+}
+
+TEST(KernelFiles, TheEmbeddedStepsAreThere) {
+  auto folders = knownSteps();
+  ASSERT_TRUE(bool(folders)) << llvm::toString(folders.takeError());
+  ASSERT_FALSE(folders->empty());
+  const std::vector<StepFile> &files = folders->back().files;
+  auto finish = llvm::find_if(files, [](const StepFile &file) {
+    return file.path == "kernels/steps/finish.mlir";
+  });
+  ASSERT_NE(finish, files.end());
+  EXPECT_NE(finish->text.find("@finish("), std::string::npos);
 }
 
 } // namespace

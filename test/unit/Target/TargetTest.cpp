@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Target/Target.h"
+#include "mlatile/Target/Card.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -6,6 +6,8 @@
 #ifndef MLATILE_COMPILER_COMPILER_H
 #define MLATILE_COMPILER_COMPILER_H
 
+#include "mlatile/Compiler/KernelFiles.h"
+#include "mlatile/Pipelines/PtxCounts.h"
 #include "mlatile/Pipelines/Ptxas.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -32,6 +34,7 @@ class CompilerError : public llvm::ErrorInfo<CompilerError> {
 public:
   enum class Kind {
     Request, ///< unknown file, kernel, parameter or target
+    Params,  ///< values that the kernel does not take; diagnostics too
     Compile, ///< the kernel is wrong; the message is its diagnostics
     Ptxas,   ///< no ptxas, too old, or it refused the PTX
   };
@@ -55,6 +58,8 @@ struct KernelRequest {
   std::optional<std::string> source;
   std::string sourceName = "<source>"; ///< in diagnostics
   std::string kernelFile;              ///< for example "decode"
+  /// Files of steps that are looked at before knownSteps().
+  std::vector<StepFile> steps;
   /// Symbol of the kernel; may be left out where the file has one.
   std::string kernel;
   std::map<std::string, std::string> params;
@@ -72,6 +77,14 @@ struct KernelArg {
   std::string element;
 };
 
+/// A loop over candidates at the second level: one that gathers rows.
+struct CandidateLoop {
+  int64_t depth = 0;      ///< loops around it
+  int64_t candidates = 0; ///< of one iteration
+  int64_t stages = 0;     ///< iterations that shared memory has room for
+  std::vector<std::string> formats; ///< of the pools, in order
+};
+
 struct CompiledKernel {
   std::string name, target, kernelFile;
   std::map<std::string, std::string> params; ///< as bound, defaults included
@@ -84,6 +97,7 @@ struct CompiledKernel {
   /// Places in the arena: name, offset, bytes; places may overlap in time. A
   /// name that stands several times becomes "name", "name.1", ...
   std::vector<std::tuple<std::string, int64_t, int64_t>> buffers;
+  std::vector<CandidateLoop> candidateLoops;           ///< in order
   std::vector<std::pair<std::string, double>> seconds; ///< by stage, in order
 
   std::string mlir;    ///< text after specialisation
@@ -92,6 +106,7 @@ struct CompiledKernel {
   std::string bitcode; ///< LLVM bitcode: what NVPTX and the executor take
   std::string llvmIR;  ///< the same as text; only for Stage::LLVM
   std::string ptx;
+  std::optional<ptx::KernelCounts> counts; ///< of `ptx`
   std::string cubin;
   std::optional<PtxasTool> ptxas;
   PtxasReport report; ///< meaningful with `ptxas`
@@ -103,6 +118,11 @@ struct CompiledKernel {
 /// Compiles. Needs no set-up; any number of threads at a time. Every error is a
 /// CompilerError; its text has every diagnostic as "file:line:col: error: ...".
 llvm::Expected<CompiledKernel> compile(const KernelRequest &request);
+
+/// Parses and verifies a kernel file and says what its kernels are, for
+/// "mlatile_compiler_describe". `kernel` and `params`, where given, are checked
+/// as far as they go: other parameters may be missing.
+llvm::Expected<llvm::json::Array> describe(const KernelRequest &request);
 
 } // namespace mlatile
 #endif

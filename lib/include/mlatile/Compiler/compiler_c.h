@@ -33,7 +33,7 @@ extern "C" {
 enum mlatile_compiler_status {
   MLATILE_COMPILER_OK = 0,
   /* The request itself is wrong: not JSON, unknown key, unknown kernel file,
-   * symbol, parameter or target. */
+   * symbol or target. */
   MLATILE_COMPILER_BAD_REQUEST = 1,
   /* The kernel does not compile: diagnostics with file:line:col, one a line. */
   MLATILE_COMPILER_COMPILE_ERROR = 2,
@@ -42,7 +42,10 @@ enum mlatile_compiler_status {
   /* The executor refuses the kernel or found an error while it ran. */
   MLATILE_COMPILER_SIM_ERROR = 4,
   /* Anything else, for example no memory. */
-  MLATILE_COMPILER_INTERNAL_ERROR = 5
+  MLATILE_COMPILER_INTERNAL_ERROR = 5,
+  /* A value that the kernel's parameters or requirements refuse: diagnostics
+   * with file:line:col. */
+  MLATILE_COMPILER_BAD_PARAMS = 6
 };
 
 /* MLATILE_COMPILER_ABI_VERSION of the library. */
@@ -73,6 +76,8 @@ struct mlatile_compiled {
  * request_json: one object,
  *   "kernel_file"  name of an embedded kernel file ("decode"); or
  *   "source"       MLIR text, with "source_name" for diagnostics
+ *   "steps"        {path: MLIR text}: files of steps that are looked at before
+ *                  those of $MLATILE_KERNEL_PATH and the built-in ones
  *   "kernel"       symbol of the kernel (needed where the file has several)
  *   "params"       {"BH": 16, "FMT": "dsv4", "SPLIT": true}: numbers, strings,
  *                  booleans
@@ -100,6 +105,14 @@ struct mlatile_compiled {
  *                   flattened in the order of docs/Pipeline.md section 4
  *   "buffers"       {"name": [offset, bytes]}: places in the shared arena
  *   "seconds"       {stage: seconds}
+ *   "instructions"  of the PTX, each once
+ *   "loops"         loops over candidates, else all outermost ones, in order:
+ *                   [{"candidates": of an iteration, or null; with them
+ *                   "stages" and "formats"; and, in warp instructions of the
+ *                   CTA an iteration, "mma": {kind: n}, "conversions",
+ *                   "ldmatrix", "async_copies", "bulk_copies", "cta_barriers",
+ *                   "named_barriers", "instructions"; "shared_traffic": bytes;
+ *                   "unknown_loops": inner ones counted once}, ...]
  *   "ptxas"         null, or {"path", "version", "registers", "spill_stores",
  *                   "spill_loads", "stack", "static_shared"}; bytes
  */
@@ -112,11 +125,29 @@ mlatile_compiler_free_compiled(struct mlatile_compiled *compiled);
 
 /* What a cache key must cover besides the kernel's own bytes and parameters,
  * as one object: "abi", "build_id", "llvm_version", "pipeline", and "kernels":
- * {file: SHA-256 of its text}, for the embedded kernels or those of
- * $MLATILE_KERNEL_PATH. With "ptxas": {"path", "version"}, or null where none
- * is found. request_json may be null or give "ptxas". */
+ * {file: SHA-256 of its text and of the steps that it may link}, for the
+ * embedded kernels or those of $MLATILE_KERNEL_PATH. With "ptxas": {"path",
+ * "version"}, or null where none is found. request_json may be null or give
+ * "ptxas". */
 MLATILE_COMPILER_API int mlatile_compiler_info(const char *request_json,
                                                char **info_json, char **error);
+
+/* Parses and verifies a kernel file, binds and lowers nothing. The request is
+ * that of mlatile_compiler_compile; of its keys the source, "kernel" and
+ * "params" count: these parameters of that kernel are checked, with all that it
+ * requires of them; others may be missing.
+ *
+ * result_json: one object for each kernel, in an array,
+ *   "name"    its symbol
+ *   "params"  [{"name": "BH", "kind": "index", "default": 16}, ...]; kind is
+ *             index, i1 or format; default is null where there is none, and
+ *             "derived": "FMT.nope" stands in its place where it is one
+ *   "args"    as in meta_json
+ *
+ * A kernel that is written as LLVM has neither params nor args. */
+MLATILE_COMPILER_API int mlatile_compiler_describe(const char *request_json,
+                                                   char **result_json,
+                                                   char **error);
 
 /* ---- executor ----------------------------------------------------------- */
 

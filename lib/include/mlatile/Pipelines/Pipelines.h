@@ -4,6 +4,7 @@
 #ifndef MLATILE_PIPELINES_PIPELINES_H
 #define MLATILE_PIPELINES_PIPELINES_H
 
+#include "mlatile/Compiler/KernelFiles.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include <map>
@@ -11,6 +12,10 @@
 #include <string>
 
 namespace mlatile {
+
+// createSelectKernel, createAttachPTX: see Passes.td.
+#define GEN_PASS_DECL
+#include "mlatile/Pipelines/Passes.h.inc"
 
 /// Options of the named pipelines, as in
 /// --mlatile-tile-to-ptx="target=sm_90a kernel=decode params=BH=16,FMT=dsv4".
@@ -23,24 +28,19 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("the kernel to keep; empty: the only one")};
   Option<std::string> params{*this, "params",
                              llvm::cl::desc("name=value, comma-separated")};
+  Option<std::string> steps{
+      *this, "steps",
+      llvm::cl::desc("a folder of steps that is looked at first")};
+  /// Steps that are looked at before those.
+  std::vector<StepFile> ownSteps;
 };
 
 /// The text of `PipelineOptions::params` and of tile-specialise.
 std::string joinParams(const std::map<std::string, std::string> &params);
 
-/// `select-kernel`: erases all kernels of the module but one, so that the
-/// parameters of one do not have to fit the others. An error lists the kernels
-/// where there is no such one, or where `kernel` is empty and there are
-/// several.
-std::unique_ptr<mlir::Pass> createSelectKernel(std::string kernel = "");
-
-/// `attach-ptx`: sets the attribute `tilegpu.ptx` of the module, a string, to
-/// the PTX of its LLVM-dialect functions, which stay.
-std::unique_ptr<mlir::Pass> createAttachPTX(std::string target = "sm_120a");
-
 /// Keeps the one kernel.
 void buildSelection(mlir::OpPassManager &pm, const PipelineOptions &options);
-/// Binds the kernel's parameters.
+/// Links and inlines the steps, binds the kernel's parameters.
 void buildSpecialise(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Layouts, staging and gather pipeline, of specialised kernels.
 void buildStaging(mlir::OpPassManager &pm, const PipelineOptions &options);
@@ -53,7 +53,7 @@ void buildConversion(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// those who must tell one compiler from another.
 std::string describePipeline();
 
-/// Registers the two passes above and the pipelines mlatile-tile-to-tilegpu,
+/// Registers those two passes and the pipelines mlatile-tile-to-tilegpu,
 /// mlatile-tilegpu-to-nvvm, mlatile-tile-to-nvvm and mlatile-tile-to-ptx.
 void registerPipelines();
 

@@ -34,6 +34,7 @@ struct Target {
   int sharedBytesPerSM;
   int registersPerSM;
   int maxThreadsPerBlock;
+  int maxThreadsPerSM, maxBlocksPerSM;
   uint32_t features;
 
   constexpr bool has(Feature f) const {
@@ -44,20 +45,6 @@ struct Target {
 std::span<const Target> targets();
 /// The target of that name, or null.
 const Target *findTarget(std::string_view name);
-
-/// One card: what the planner needs beyond the target.
-struct Card {
-  std::string_view name; ///< "rtx_5090", "rtx_pro_6000", "gb10", "h200"
-  std::string_view target;
-  int sms;
-  int64_t l2Bytes;
-  double memoryBytesPerSecond;
-  double clockHz;
-  int bf16FlopsPerClockSM; ///< dense, f32 accumulate
-};
-std::span<const Card> cards();
-/// The card that stands for a target where no device says otherwise.
-const Card *defaultCard(std::string_view target);
 
 } // namespace mlatile
 #endif
