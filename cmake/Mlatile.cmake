@@ -60,7 +60,11 @@ function(mlatile_program name)
   set_target_properties(${name} PROPERTIES
     POSITION_INDEPENDENT_CODE OFF
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
-    BUILD_RPATH "${LLVM_LIBRARY_DIR}" INSTALL_RPATH "${LLVM_LIBRARY_DIR};$ORIGIN/../lib")
+    INSTALL_RPATH $ORIGIN/../lib)
+  if(LLVM_LIBRARY_DIR)
+    set_target_properties(${name} PROPERTIES
+      BUILD_RPATH "${LLVM_LIBRARY_DIR}" INSTALL_RPATH "${LLVM_LIBRARY_DIR};$ORIGIN/../lib")
+  endif()
 endfunction()
 
 # mlatile_unit_test(name SOURCES ... LINK ... [MLIR]): a GoogleTest program, label "unit".

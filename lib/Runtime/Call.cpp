@@ -3,6 +3,7 @@
 // Arguments of a call: checks, in the order of the signature, and views.
 #include "mlatile/Runtime/Call.h"
 
+#include "ProblemChecks.h"
 #include "TensorChecks.h"
 #include "Text.h"
 #include "mlatile/Runtime/CudaDevice.h"
@@ -101,15 +102,20 @@ Tensor checkIndices(const char *argument, const Tensor &given,
   return indices;
 }
 
-void checkLengths(const char *argument, const Tensor &lengths,
-                  const Call &call) {
-  checkType(argument, lengths, DType::I32);
-  checkShape(argument, lengths, call.rowShape, meaning(call, ""));
-  checkAligned(argument, lengths, 4);
+/// Checked, and with a trailing axis of one, so that rows may have any stride.
+View checkLengths(const char *argument, const Tensor &given, const Call &call) {
+  checkType(argument, given, DType::I32);
+  checkShape(argument, given, call.rowShape, meaning(call, ""));
+  checkAligned(argument, given, 4);
+  checkPlace(argument, given, call.place);
+  Tensor lengths = given;
+  lengths.shape.push_back(1);
+  lengths.strides.push_back(1);
+  return frameRows(lengths, rowAxes(call), "i32");
 }
 
 /// The second cache: complete or absent, well formed either way.
-void checkExtra(const Arguments &a, const CacheFormat &format, const Call &call,
+void checkExtra(const Arguments &a, const CacheFormat &format, Call &call,
                 Problem &problem) {
   auto without = [](const char *argument, bool given) {
     if (given)
@@ -134,18 +140,39 @@ void checkExtra(const Arguments &a, const CacheFormat &format, const Call &call,
   const CacheFormat &extra =
       a.extraKvFormat ? formatNamed("extra_kv_format", *a.extraKvFormat)
                       : format;
-  checkPool("extra_kv_cache", "extra_", *a.extraKvCache, extra,
-            *a.extraPageSize, a.extraPageStride, std::nullopt);
-  checkPlace("extra_kv_cache", *a.extraKvCache, a.q.place);
+  if (a.extraPageStride)
+    checkPageStride("extra_", extra, *a.extraPageSize, extra.dataRow,
+                    *a.extraPageStride);
+  call.extraKv = checkPool("extra_kv_cache", "extra_", *a.extraKvCache, extra,
+                           *a.extraPageSize, a.extraPageStride, std::nullopt);
+  checkPlace("extra_kv_cache", *a.extraKvCache, call.place);
   Tensor indices = checkIndices("extra_indices", *a.extraIndices, call);
-  checkPlace("extra_indices", indices, a.q.place);
+  checkPlace("extra_indices", indices, call.place);
+  call.extraIndices = frameRows(indices, rowAxes(call), "i32");
   if (a.extraTopkLength) {
-    checkLengths("extra_topk_length", *a.extraTopkLength, call);
-    checkPlace("extra_topk_length", *a.extraTopkLength, a.q.place);
+    call.extraLengths =
+        checkLengths("extra_topk_length", *a.extraTopkLength, call);
+    problem.hasExtraLengths = true;
   }
   problem.extraWidth = indices.shape.back();
   problem.extraPageSize = a.extraPageSize;
   problem.extraKvFormat = a.extraKvFormat;
+}
+
+/// What a call reads, by name.
+std::vector<std::pair<std::string, Tensor>> inputsOf(const Arguments &a) {
+  std::vector<std::pair<std::string, Tensor>> inputs = {
+      {"q", a.q}, {"kv_cache", a.kvCache}, {"indices", a.indices}};
+  auto add = [&](const char *name, const std::optional<Tensor> &tensor) {
+    if (tensor)
+      inputs.emplace_back(name, *tensor);
+  };
+  add("topk_length", a.topkLength);
+  add("extra_kv_cache", a.extraKvCache);
+  add("extra_indices", a.extraIndices);
+  add("extra_topk_length", a.extraTopkLength);
+  add("attn_sink", a.attnSink);
+  return inputs;
 }
 
 LseKind lseKind(const Arguments &a) {
@@ -178,8 +205,8 @@ void Call::setOut(const Tensor &tensor) {
   checkShape("out", tensor, outShape(), meaning(*this, ", H, d_v"));
   checkLastContiguous("out", tensor);
   checkWritable("out", tensor);
-  checkAligned("out", tensor, 2);
   checkPlace("out", tensor, place);
+  checkAligned("out", tensor, 2);
   claim("out", tensor);
   out = frameRows(tensor, rowAxes(*this), "bf16");
   hasOut = true;
@@ -190,8 +217,8 @@ void Call::setLse(const Tensor &tensor) {
   checkShape("lse", tensor, lseShape(), meaning(*this, ", H"));
   checkLastContiguous("lse", tensor);
   checkWritable("lse", tensor);
-  checkAligned("lse", tensor, 4);
   checkPlace("lse", tensor, place);
+  checkAligned("lse", tensor, 4);
   claim("lse", tensor);
   lse = frameRows(tensor, rowAxes(*this), "f32");
   hasLse = true;
@@ -211,8 +238,8 @@ void Call::setWorkspace(const Tensor &tensor) {
                             " bytes (workspace_bytes of the plan), got " +
                             std::to_string(tensor.shape[0]));
   checkWritable("workspace", tensor);
-  checkAligned("workspace", tensor, 256);
   checkPlace("workspace", tensor, place);
+  checkAligned("workspace", tensor, 256);
   claim("workspace", tensor);
   workspace = tensor.data;
 }
@@ -261,13 +288,7 @@ Call prepare(const Arguments &a) {
   call.smScale = static_cast<float>(a.smScale);
 
   if (a.topkLength) {
-    checkLengths("topk_length", *a.topkLength, call);
-    checkPlace("topk_length", *a.topkLength, call.place);
-    // A trailing axis of one, so that rows may have any stride.
-    Tensor lengths = *a.topkLength;
-    lengths.shape.push_back(1);
-    lengths.strides.push_back(1);
-    call.lengths = frameRows(lengths, rowAxes(call), "i32");
+    call.lengths = checkLengths("topk_length", *a.topkLength, call);
     problem.hasLengths = true;
   }
   checkExtra(a, format, call, problem);
@@ -298,11 +319,7 @@ Call prepare(const Arguments &a) {
 
   call.plan = plan(problem);
   // Inputs may share memory among themselves.
-  call.claimed = {{"q", a.q}, {"kv_cache", a.kvCache}, {"indices", a.indices}};
-  if (a.topkLength)
-    call.claimed.emplace_back("topk_length", *a.topkLength);
-  if (a.attnSink)
-    call.claimed.emplace_back("attn_sink", *a.attnSink);
+  call.claimed = inputsOf(a);
   if (a.out)
     call.setOut(*a.out);
   if (a.lse)

@@ -17,10 +17,12 @@ struct CompilerLibrary {
   X(mlatile_compiler_free_string)                                              \
   X(mlatile_compiler_compile)                                                  \
   X(mlatile_compiler_free_compiled)                                            \
+  X(mlatile_compiler_describe)                                                 \
   X(mlatile_compiler_info)                                                     \
   X(mlatile_sim_load)                                                          \
   X(mlatile_sim_launch)                                                        \
   X(mlatile_sim_free)
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a name.
 #define X(function) decltype(&::function) function = nullptr;
   MLATILE_COMPILER_FUNCTIONS(X)
 #undef X

@@ -95,6 +95,18 @@ void DeviceBuffer::upload(const void *host, size_t count, size_t offset) {
       driver().cuMemcpyHtoD_v2(reinterpret_cast<CUdeviceptr>(pointer) + offset,
                                host, count),
       "cuMemcpyHtoD");
+  // It may have returned when the bytes had left the host.
+  driver().check(driver().cuStreamSynchronize(nullptr), "cuMemcpyHtoD");
+}
+
+void DeviceBuffer::fill(uint8_t byte) {
+  if (bytes == 0)
+    return;
+  ContextScope scope(ordinal);
+  driver().check(driver().cuMemsetD8_v2(reinterpret_cast<CUdeviceptr>(pointer),
+                                        byte, bytes),
+                 "cuMemsetD8");
+  driver().check(driver().cuStreamSynchronize(nullptr), "cuMemsetD8");
 }
 
 void DeviceBuffer::download(void *host, size_t count, size_t offset) const {

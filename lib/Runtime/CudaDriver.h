@@ -16,6 +16,9 @@ using CUcontext = struct CUctx_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphExec = struct CUgraphExec_st *;
 using CUdeviceptr = unsigned long long;
 
 // CUdevice_attribute, CUfunction_attribute
@@ -23,6 +26,19 @@ inline constexpr int kMultiprocessorCount = 16;
 inline constexpr int kComputeCapabilityMajor = 75;
 inline constexpr int kComputeCapabilityMinor = 76;
 inline constexpr int kMaxDynamicSharedSize = 8;
+// CUpointer_attribute
+inline constexpr int kPointerMemoryType = 2;
+inline constexpr int kPointerIsManaged = 8;
+inline constexpr int kPointerDeviceOrdinal = 9;
+inline constexpr unsigned kMemoryTypeDevice = 2;
+// CUstream_flags, CUevent_flags, CUstreamCaptureMode, CUstreamCaptureStatus
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr int kCaptureModeThreadLocal = 1;
+inline constexpr int kCaptureStatusNone = 0;
+// CUresult
+inline constexpr CUresult kNotReady = 600;
+inline constexpr CUresult kCaptureImplicit = 906;
 
 struct Driver {
 #define MLATILE_CUDA_SYMBOL(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;

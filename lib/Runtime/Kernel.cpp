@@ -5,9 +5,11 @@
 
 #include "CompilerLibrary.h"
 #include "KernelSearch.h"
+#include "Launchers.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/Problem.h"
 
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -33,11 +35,22 @@ Json parameterValue(const std::string &text) {
   return number ? Json(std::stoll(text)) : Json(text);
 }
 
-std::string compileRequest(const KernelSpec &spec, bool cubin) {
+/// The folder for the IR of a kernel, empty for none: one of its own, since a
+/// process compiles several.
+std::string dumpFolder(const std::string &given, const KernelSpec &spec) {
+  const char *variable = std::getenv("MLATILE_DUMP_DIR");
+  std::string folder = !given.empty() ? given : variable ? variable : "";
+  return folder.empty() ? "" : folder + "/" + spec.name();
+}
+
+std::string compileRequest(const KernelSpec &spec, bool cubin,
+                           const std::string &dumpDir) {
   Json request;
   if (spec.source) {
     request["source"] = spec.source->text;
     request["source_name"] = spec.source->name;
+    if (!spec.source->steps.empty())
+      request["steps"] = spec.source->steps;
   } else {
     request["kernel_file"] = spec.file;
   }
@@ -47,18 +60,23 @@ std::string compileRequest(const KernelSpec &spec, bool cubin) {
     request["params"][name] = parameterValue(value);
   request["target"] = spec.target;
   request["cubin"] = cubin;
+  if (std::string folder = dumpFolder(dumpDir, spec); !folder.empty())
+    request["dump_dir"] = folder;
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::shared_ptr<const Kernel> compileKernel(const KernelSpec &spec,
-                                            bool cubin) {
+std::shared_ptr<const Kernel> compileKernel(const KernelSpec &spec, bool cubin,
+                                            const std::string &dumpDir = "") {
   const CompilerLibrary &library = compilerLibrary();
   mlatile_compiled *raw = nullptr;
   char *error = nullptr;
   int status = library.mlatile_compiler_compile(
-      compileRequest(spec, cubin).c_str(), &raw, &error);
+      compileRequest(spec, cubin, dumpDir).c_str(), &raw, &error);
   if (status != MLATILE_COMPILER_OK) {
     std::string text = "kernel " + spec.name() + ": " + library.take(error);
+    // Of a file of an author's; the built-in ones take what the plan binds.
+    if (status == MLATILE_COMPILER_BAD_PARAMS && spec.source)
+      throw ArgumentError("kernel", text);
     if (status == MLATILE_COMPILER_PTXAS_ERROR)
       throw AssemblerError(text);
     throw CompileError(text);
@@ -98,8 +116,17 @@ std::shared_ptr<Slot> slotOf(const KernelSpec &spec) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<Slot>> slots;
   std::string key = spec.name();
-  if (spec.source)
-    key += '\0' + spec.source->name + '\0' + spec.source->text;
+  if (spec.source) {
+    auto add = [&](const std::string &text) {
+      key += '\0' + std::to_string(text.size()) + ':' + text;
+    };
+    add(spec.source->name);
+    add(spec.source->text);
+    for (const auto &[path, text] : spec.source->steps) {
+      add(path);
+      add(text);
+    }
+  }
   std::lock_guard lock(mutex);
   std::shared_ptr<Slot> &slot = slots[key];
   if (!slot)
@@ -144,6 +171,19 @@ std::shared_ptr<const Kernel> getKernel(const KernelSpec &spec, Need need) {
     slot->compiled = compileKernel(spec, /*cubin=*/false);
   }
   return slot->compiled;
+}
+
+std::shared_ptr<const Kernel> kernelInMemory(const KernelSpec &spec) {
+  std::shared_ptr<Slot> slot = slotOf(spec);
+  std::lock_guard lock(slot->mutex);
+  if (slot->compiled && !slot->compiled->cubin.empty())
+    return slot->compiled;
+  return slot->prebuilt ? slot->prebuilt : slot->compiled;
+}
+
+void dumpKernel(const KernelSpec &spec, const std::string &folder) {
+  requireCompiler(spec);
+  compileKernel(spec, /*cubin=*/false, folder);
 }
 
 std::string compilerInfo() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The meta of a kernel (compiler_c.h lists its keys), and the report made of
-// it.
+// The meta of a kernel; compiler_c.h lists its keys.
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/Kernel.h"
 
@@ -45,32 +44,6 @@ KernelMeta parseMeta(const std::string &text) {
   } catch (const Json::exception &error) {
     throw Error(std::string("kernel meta: ") + error.what());
   }
-}
-
-std::string Kernel::report() const {
-  Json json = Json::parse(meta.json);
-  Json report;
-  report["kernel"] = spec.name();
-  report["origin"] = origin;
-  report["threads"] = meta.threads;
-  report["shared_bytes"] = meta.sharedBytes;
-  // Only ptxas knows these.
-  report["registers"] = nullptr;
-  report["spill_bytes"] = nullptr;
-  if (Json ptxas = json.value("ptxas", Json()); ptxas.is_object()) {
-    report["registers"] = ptxas.value("registers", Json());
-    report["spill_bytes"] =
-        ptxas.value("spill_stores", 0) + ptxas.value("spill_loads", 0);
-    report["ptxas"] = ptxas.value("version", Json());
-    // What ptxas counted, should it place more than the arena.
-    report["shared_bytes"] =
-        meta.dynamicSharedBytes +
-        ptxas.value("static_shared",
-                    meta.sharedBytes - meta.dynamicSharedBytes);
-  }
-  report["buffers"] = json.value("buffers", Json::object());
-  report["seconds"] = json.value("seconds", Json::object());
-  return report.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace mlatile

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Launchers.h"
 #include "mlatile/Runtime/CudaDevice.h"
+#include "mlatile/Runtime/CudaStream.h"
 #include "mlatile/Runtime/Error.h"
 
 #include <cstdlib>
@@ -35,6 +36,28 @@ private:
   std::unique_ptr<void, FreeMemory> host;
   DeviceBuffer device;
 };
+
+/// All kernels before the first launch, so that a failure leaves no trace.
+std::vector<std::shared_ptr<const Kernel>> kernelsFor(const Call &call,
+                                                      bool captured) {
+  std::vector<std::shared_ptr<const Kernel>> kernels;
+  for (const LaunchStep &step : call.plan->launches) {
+    if (!captured) {
+      Need need = call.place.cuda ? Need::Device : Need::Executor;
+      kernels.push_back(getKernel(step.kernel, need));
+      continue;
+    }
+    std::shared_ptr<const Kernel> kernel = kernelInMemory(step.kernel);
+    if (!kernel || !isLoadedOnCuda(kernel, call.place.ordinal))
+      throw UnsupportedError(
+          "kernel " + step.kernel.name() + " is not loaded on CUDA device " +
+          std::to_string(call.place.ordinal) +
+          ", and nothing may be compiled or loaded while a stream is captured: "
+          "preload the plan, or run the call once, before the capture");
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
 } // namespace
 
 void launch(const Call &call, const LaunchOptions &options) {
@@ -46,12 +69,16 @@ void launch(const Call &call, const LaunchOptions &options) {
   if (plan.launches.empty())
     return;
 
-  // All kernels before the first launch, so that a failure leaves no trace.
-  std::vector<std::shared_ptr<const Kernel>> kernels;
-  for (const LaunchStep &step : plan.launches)
-    kernels.push_back(getKernel(step.kernel, call.place.cuda ? Need::Device
-                                                             : Need::Executor));
-
+  bool captured = call.place.cuda && isCapturing(options.stream);
+  if (captured && call.needsWorkspace())
+    throw ArgumentError("workspace",
+                        "expected an array of " +
+                            std::to_string(plan.workspaceBytes) +
+                            " bytes (workspace_bytes of the plan) while a "
+                            "stream is captured, where nothing may be "
+                            "allocated, got none");
+  std::vector<std::shared_ptr<const Kernel>> kernels =
+      kernelsFor(call, captured);
   OwnScratch scratch(call);
   char *base =
       static_cast<char *>(call.workspace ? call.workspace : scratch.data());
@@ -61,17 +88,34 @@ void launch(const Call &call, const LaunchOptions &options) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     PackedArguments arguments(kernels[i]->meta, table);
     uint32_t grid = plan.launches[i].grid;
-    if (call.place.cuda)
-      launchOnCuda(kernels[i], grid, arguments, call.place.ordinal,
-                   options.stream);
-    else
+    if (!call.place.cuda) {
       stats += (i ? ", " : "") +
                launchOnExecutor(kernels[i], grid, arguments, options);
+      continue;
+    }
+    launchOnCuda(kernels[i], grid, arguments, call.place.ordinal,
+                 options.stream);
+    if (options.launched)
+      options.launched(*kernels[i]);
   }
   if (options.stats)
     *options.stats = "[" + stats + "]";
   if (call.place.cuda && scratch.data())
     synchronizeDevice(call.place.ordinal);
+}
+
+void preload(const Plan &plan, int ordinal) {
+  std::optional<DeviceInfo> device = cudaDevice(ordinal);
+  if (!device)
+    throw UnsupportedError("kernels cannot be loaded: " +
+                           whyNoCudaDevice(ordinal));
+  if (plan.target != device->target)
+    throw ArgumentError(
+        "plan", "expected target " +
+                    (device->target.empty() ? "of no card" : device->target) +
+                    " (" + device->name + "), got " + plan.target);
+  for (const LaunchStep &step : plan.launches)
+    loadOnCuda(getKernel(step.kernel, Need::Device), ordinal);
 }
 
 } // namespace mlatile

@@ -10,10 +10,18 @@
 
 namespace mlatile {
 
+/// The kernel for a device as getKernel() would give it, where that needs
+/// neither a file nor the compiler; else null (Kernel.cpp).
+std::shared_ptr<const Kernel> kernelInMemory(const KernelSpec &spec);
+
 /// Runs a grid on the executor, to its end; gives its counts as JSON.
 std::string launchOnExecutor(const std::shared_ptr<const Kernel> &kernel,
                              uint32_t grid, PackedArguments &arguments,
                              const LaunchOptions &options);
+
+/// Loads a kernel on a CUDA device, for the life of the process.
+void loadOnCuda(const std::shared_ptr<const Kernel> &kernel, int ordinal);
+bool isLoadedOnCuda(const std::shared_ptr<const Kernel> &kernel, int ordinal);
 
 /// Puts a grid into a stream of a CUDA device.
 void launchOnCuda(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,

@@ -19,7 +19,8 @@ View partialView(void *base, int64_t offset, std::vector<int64_t> extents) {
   return view;
 }
 
-/// A view that a kernel declares and, with its parameters, never reads.
+/// A view that a kernel declares and, with its parameters, never reads; or any
+/// one of a call that is not made (checkSource).
 View orAbsent(const View &view, const char *element, size_t rank) {
   if (!view.extents.empty())
     return view;
@@ -41,6 +42,13 @@ uint64_t spannedBytes(const View &view) {
   return static_cast<uint64_t>(last + 1) * (view.element == "bf16" ? 2 : 4);
 }
 
+std::string namesOf(const ArgumentTable &table) {
+  std::string names;
+  for (const auto &[name, value] : table)
+    names += (names.empty() ? "`" : ", `") + name + "`";
+  return names;
+}
+
 /// What kernels write.
 bool isOutput(const std::string &name) {
   return name == "out" || name == "lse" || name.starts_with("part_");
@@ -52,12 +60,15 @@ ArgumentTable argumentTable(const Call &call, void *partials) {
   int64_t splits = plan.numSplits, rows = plan.problem.numTokens;
   int64_t heads = plan.problem.numHeads;
   return {
-      {"q", call.q},
+      {"q", orAbsent(call.q, "bf16", 4)},
       {"kv", call.kv},
-      {"indices", call.indices},
+      {"indices", orAbsent(call.indices, "i32", 3)},
       {"lengths", orAbsent(call.lengths, "i32", 3)},
+      {"extra_kv", call.extraKv}, // no slots where there is no second cache
+      {"extra_indices", orAbsent(call.extraIndices, "i32", 3)},
+      {"extra_lengths", orAbsent(call.extraLengths, "i32", 3)},
       {"sink", orAbsent(call.sink, "f32", 1)},
-      {"out", call.out},
+      {"out", orAbsent(call.out, "bf16", 4)},
       {"lse", orAbsent(call.lse, "f32", 3)},
       {"part_o", partialView(partials, plan.partials.outputs,
                              {splits, rows, heads, call.dimV})},
@@ -76,7 +87,7 @@ PackedArguments::PackedArguments(const KernelMeta &kernel,
     auto found = table.find(argument.name);
     if (found == table.end())
       throw LaunchError("kernel `" + kernel.entry + "`: nothing to pass for `" +
-                        argument.name + "`");
+                        argument.name + "`; there are " + namesOf(table));
     const ArgumentValue &value = found->second;
     const View *view = std::get_if<View>(&value);
     const Pool *pool = std::get_if<Pool>(&value);

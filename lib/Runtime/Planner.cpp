@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a problem to a plan. Implementations are an ordered list; each declines
-// with a reason or builds the plan.
+// From a problem to a plan: a kernel is chosen, then it builds the plan.
 #include "Implementations.h"
+#include "KernelWork.h"
+#include "ProblemChecks.h"
 #include "Text.h"
-#include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/Plan.h"
+#include "mlatile/Target/Card.h"
 #include "mlatile/Target/Target.h"
 
+#include <cstdio>
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
@@ -17,6 +19,7 @@ namespace {
 
 std::shared_ptr<const Plan> makePlan(const Problem &problem) {
   validate(problem);
+  checkPair(problem);
   const Target &target = targetNamed(problem.target);
   const Card *card = defaultCard(target.name);
 
@@ -33,25 +36,12 @@ std::shared_ptr<const Plan> makePlan(const Problem &problem) {
                            std::string(card->name) + " stands for " +
                            plan.target);
 
-  std::string declined;
-  for (const Implementation &candidate : implementations()) {
-    if (problem.kernel != "auto" && problem.kernel != candidate.name)
-      continue;
-    if (std::optional<std::string> reason = candidate.decline(problem)) {
-      declined += (declined.empty() ? "" : "; ") + std::string(candidate.name) +
-                  ": " + *reason;
-      continue;
-    }
-    plan.kernel = candidate.name;
-    plan.reasons.insert(plan.reasons.begin(),
-                        "kernel: " + plan.kernel +
-                            (problem.kernel == "auto"
-                                 ? ", the first that takes the problem"
-                                 : ", as asked for"));
-    candidate.build(problem, plan);
-    return std::make_shared<const Plan>(std::move(plan));
-  }
-  throw UnsupportedError("no kernel takes the problem: " + declined);
+  plan.candidates = chooseKernel(problem, plan.numSMs);
+  plan.kernel = plan.candidates.front().kernel;
+  for (const Implementation *kernel : implementations())
+    if (plan.kernel == kernel->name)
+      kernel->build(problem, plan);
+  return std::make_shared<const Plan>(std::move(plan));
 }
 
 /// Plans of this process. Serving repeats few problems; the bound only keeps a
@@ -99,11 +89,48 @@ Support supported(const Problem &problem) noexcept {
   }
 }
 
+/// "predicted 12.3 us on rtx_pro_6000: decode 8.1 us (latency), merge 4.2 us
+/// (launch)"; empty where there is no card or a launch has no estimate.
+static std::string predictedText(const Plan &plan) {
+  const Card *known = defaultCard(plan.target);
+  if (!known || plan.launches.empty())
+    return "";
+  Card card = *known;
+  card.sms = static_cast<int>(plan.numSMs);
+  auto number = [](double us) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f us", us);
+    return std::string(text);
+  };
+  double total = 0;
+  std::string parts;
+  for (const LaunchStep &step : plan.launches) {
+    std::optional<LaunchWork> work = estimateWork(
+        step.kernel.symbol, step.kernel.params, plan.problem, plan.numSplits);
+    std::optional<Prediction> time = work ? predict(*work, card) : std::nullopt;
+    if (!time)
+      return "";
+    total += time->microseconds;
+    parts += (parts.empty() ? "" : ", ") + step.kernel.symbol + " " +
+             number(time->microseconds) + " (" +
+             std::string(name(time->limiter)) + ")";
+  }
+  std::string text =
+      "predicted " + number(total) + " on " + std::string(card.name);
+  if (card.sms != known->sms)
+    text += " with " + std::to_string(card.sms) + " SMs";
+  return text + ": " + parts;
+}
+
 std::string Plan::explain() const {
   std::ostringstream text;
   text << "sparse MLA, " << problem.numTokens << " rows x " << problem.numHeads
        << " heads, " << problem.width << " candidates of `" << problem.kvFormat
-       << "`, pages of " << problem.pageSize << "\n";
+       << "`, pages of " << problem.pageSize;
+  if (problem.extraWidth)
+    text << ", and " << *problem.extraWidth << " of `" << problem.extraFormat()
+         << "`, pages of " << *problem.extraPageSize;
+  text << "\n";
   text << "  kernel " << kernel << ", compute " << compute << ", target "
        << target << ", " << numSplits << (numSplits == 1 ? " split" : " splits")
        << "\n";
@@ -114,6 +141,10 @@ std::string Plan::explain() const {
   for (const LaunchStep &step : launches)
     text << "  launch " << step.kernel.name() << " on " << grouped(step.grid)
          << " CTAs: " << step.why << "\n";
+  if (std::string predicted = predictedText(*this); !predicted.empty())
+    text << "  " << predicted << "\n";
+  for (const Candidate &candidate : candidates)
+    text << "  - " << candidate.kernel << ": " << candidate.why << "\n";
   for (const std::string &reason : reasons)
     text << "  - " << reason << "\n";
   return text.str();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Runtime/Problem.h"
 
+#include "ProblemChecks.h"
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Target/Format.h"
@@ -38,6 +39,41 @@ int64_t pageBytes(const CacheFormat &format, int64_t pageSize,
   return (pageSize - 1) * rowStride + format.usedRow();
 }
 
+void checkPageStride(const std::string &prefix, const CacheFormat &format,
+                     int64_t pageSize, int64_t rowStride, int64_t pageStride) {
+  std::string name = prefix + "page_stride";
+  int64_t bytes = pageBytes(format, pageSize, rowStride);
+  checkMultipleOf16(name.c_str(), "a page stride", pageStride);
+  if (pageStride < bytes)
+    throw ArgumentError(name, "expected at least " + std::to_string(bytes) +
+                                  " bytes (" + std::to_string(pageSize) +
+                                  " tokens of `" + std::string(format.name) +
+                                  "`), got " + std::to_string(pageStride));
+}
+
+void checkPair(const Problem &problem) {
+  if (!problem.extraWidth)
+    return;
+  const CacheFormat &main = formatNamed("kv_format", problem.kvFormat);
+  const CacheFormat &extra =
+      formatNamed("extra_kv_format", problem.extraFormat());
+  auto parts = [](const CacheFormat &format) {
+    std::string text = "`" + std::string(format.name) + "` has keys of " +
+                       std::to_string(format.nope) + " quantised and " +
+                       std::to_string(format.rope) + " bf16 elements";
+    if (format.rope)
+      text += format.ropeInValue ? ", all in the value"
+                                 : ", the bf16 ones not in the value";
+    return text;
+  };
+  if (main.nope != extra.nope || main.rope != extra.rope ||
+      main.ropeInValue != extra.ropeInValue)
+    throw UnsupportedError("formats `" + std::string(main.name) + "` and `" +
+                           std::string(extra.name) +
+                           "` cannot stand together: " + parts(main) + "; " +
+                           parts(extra));
+}
+
 namespace {
 void checkRowStride(const CacheFormat &format, int64_t rowStride) {
   if (format.place == ScalePlace::Footer)
@@ -54,6 +90,40 @@ void checkRowStride(const CacheFormat &format, int64_t rowStride) {
                           "`, got " + std::to_string(rowStride));
   checkMultipleOf16("row_stride", "a row stride", rowStride);
 }
+
+void validateExtra(const Problem &problem, const CacheFormat &format) {
+  auto without = [](const char *argument, bool given, const std::string &got) {
+    if (given)
+      throw ArgumentError(argument,
+                          "expected none without extra_width, got " + got);
+  };
+  if (!problem.extraWidth) {
+    without("extra_page_size", problem.extraPageSize.has_value(),
+            std::to_string(problem.extraPageSize.value_or(0)));
+    without("extra_kv_format", problem.extraKvFormat.has_value(),
+            "'" + problem.extraKvFormat.value_or("") + "'");
+    without("extra_page_stride", problem.extraPageStride.has_value(),
+            std::to_string(problem.extraPageStride.value_or(0)));
+    without("has_extra_topk_length", problem.hasExtraLengths, "true");
+    return;
+  }
+  checkRange("extra_width", *problem.extraWidth, 1, kMaxCount);
+  if (!problem.extraPageSize)
+    throw ArgumentError("extra_page_size",
+                        "expected a value with extra_width, got none");
+  checkRange("extra_page_size", *problem.extraPageSize, 1, kMaxCount);
+  const CacheFormat &extra =
+      formatNamed("extra_kv_format", problem.extraFormat());
+  if (extra.dimV() != format.dimV() || extra.dimQK() != format.dimQK())
+    throw ArgumentError(
+        "extra_kv_format",
+        "expected a format with d_qk " + std::to_string(format.dimQK()) +
+            " and d_v " + std::to_string(format.dimV()) + " as `" +
+            problem.kvFormat + "` has, got `" + problem.extraFormat() + "`");
+  if (problem.extraPageStride)
+    checkPageStride("extra_", extra, *problem.extraPageSize, extra.dataRow,
+                    *problem.extraPageStride);
+}
 } // namespace
 
 void validate(const Problem &problem) {
@@ -67,44 +137,11 @@ void validate(const Problem &problem) {
   checkRange("page_size", problem.pageSize, 1, kMaxCount);
   if (problem.rowStride)
     checkRowStride(format, *problem.rowStride);
-  if (problem.pageStride) {
-    int64_t row = problem.rowStride.value_or(format.dataRow);
-    int64_t bytes = pageBytes(format, problem.pageSize, row);
-    checkMultipleOf16("page_stride", "a page stride", *problem.pageStride);
-    if (*problem.pageStride < bytes)
-      throw ArgumentError("page_stride",
-                          "expected at least " + std::to_string(bytes) +
-                              " bytes (" + std::to_string(problem.pageSize) +
-                              " tokens of `" + problem.kvFormat + "`), got " +
-                              std::to_string(*problem.pageStride));
-  }
-
-  if (problem.extraWidth) {
-    checkRange("extra_width", *problem.extraWidth, 1, kMaxCount);
-    if (!problem.extraPageSize)
-      throw ArgumentError("extra_page_size",
-                          "expected a value with extra_width, got none");
-    checkRange("extra_page_size", *problem.extraPageSize, 1, kMaxCount);
-    if (problem.extraKvFormat) {
-      const CacheFormat &extra =
-          formatNamed("extra_kv_format", *problem.extraKvFormat);
-      if (extra.dimV() != format.dimV() || extra.dimQK() != format.dimQK())
-        throw ArgumentError("extra_kv_format",
-                            "expected a format with d_qk " +
-                                std::to_string(format.dimQK()) + " and d_v " +
-                                std::to_string(format.dimV()) + " as `" +
-                                problem.kvFormat + "` has, got `" +
-                                *problem.extraKvFormat + "`");
-    }
-  } else if (problem.extraPageSize) {
-    throw ArgumentError("extra_page_size",
-                        "expected none without extra_width, got " +
-                            std::to_string(*problem.extraPageSize));
-  } else if (problem.extraKvFormat) {
-    throw ArgumentError("extra_kv_format",
-                        "expected none without extra_width, got '" +
-                            *problem.extraKvFormat + "'");
-  }
+  if (problem.pageStride)
+    checkPageStride("", format, problem.pageSize,
+                    problem.rowStride.value_or(format.dataRow),
+                    *problem.pageStride);
+  validateExtra(problem, format);
 
   checkOneOf("kernel", problem.kernel, {"auto", "decode", "prefill", "swapab"});
   checkOneOf("compute", problem.compute, {"auto", "bf16", "fp8", "fp8_fast"});
@@ -133,8 +170,10 @@ std::string Problem::key() const {
   number(extraPageSize);
   text << extraKvFormat.has_value();
   string(extraKvFormat.value_or(""));
-  text << hasSink << hasLengths << static_cast<int>(lse) << '|';
+  text << hasSink << hasLengths << hasExtraLengths << static_cast<int>(lse)
+       << '|';
   number(pageStride);
+  number(extraPageStride);
   number(rowStride);
   string(kernel);
   string(compute);
@@ -144,9 +183,12 @@ std::string Problem::key() const {
   if (source) {
     string(source->name);
     string(source->text);
-    for (const auto &[name, value] : source->params) {
-      string(name);
-      string(value);
+    for (const auto *map : {&source->params, &source->steps}) {
+      text << map->size() << '|';
+      for (const auto &[name, value] : *map) {
+        string(name);
+        string(value);
+      }
     }
   }
   return text.str();

@@ -13,11 +13,22 @@ __path__ = pkgutil.extend_path(__path__, __name__)
 
 from ._mlatile import ArgumentError, CompileError, Error, LaunchError, UnsupportedError  # noqa: E402
 from ._mlatile import KernelSource, Plan, Support, formats, targets  # noqa: E402
+from .device import preload  # noqa: E402
 from .kernels import Kernel, compile, load  # noqa: E402
 from .operation import sparse_mla  # noqa: E402
 from .planning import plan, supported  # noqa: E402
 
 __all__ = [
     "ArgumentError", "CompileError", "Error", "Kernel", "KernelSource", "LaunchError", "Plan", "Support",
-    "UnsupportedError", "compile", "formats", "load", "plan", "sparse_mla", "supported", "targets",
+    "UnsupportedError", "compile", "formats", "load", "merge_states", "plan", "preload", "sparse_mla", "supported",
+    "targets",
 ]
+
+
+def __getattr__(name):
+    # The only one that needs NumPy at once.
+    if name == "merge_states":
+        from .merging import merge_states
+
+        return merge_states
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

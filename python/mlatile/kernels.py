@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 
 from . import _mlatile
 from .arguments import optional_text, wrong
@@ -62,15 +63,22 @@ class Kernel:
 
     @property
     def report(self):
-        """registers, spill_bytes, shared_bytes, buffers {name: [offset, bytes]}, threads, seconds {stage: s}."""
+        """What it takes, what its loop does, how long it will run, as docs/HostApi.md ("Report") lists it.
+
+        registers, spill_bytes, shared_bytes, threads, buffers {name: [offset, bytes]}, seconds {stage: s},
+        per_tile (warp instructions of the CTA for 64 candidates), predicted {card: {us, limiter}}.
+        """
         return json.loads(self._part.report_json)
 
     def __repr__(self):
         return f"<mlatile.Kernel {self.name}>"
 
 
-def compile(plan, target=None):
+def compile(plan, target=None, dump_dir=None):
     """The `Kernel` of a plan, for its own target or another one.
+
+    dump_dir: a folder; each kernel writes its IR after every pass, its LLVM IR and
+    PTX to a folder of its name in it.
 
     Raises CompileError with the compiler's or ptxas's log.
     """
@@ -79,43 +87,67 @@ def compile(plan, target=None):
     if optional_text("target", target) is not None:
         problem = plan.problem
         problem.target = target
-        # The same work on another target: splits are not planned again.
+        # The same work on another target: nothing is chosen again.
+        problem.kernel = plan.kernel
         problem.num_splits = plan.num_splits
         plan = _mlatile.plan(problem)
     parts = _mlatile.kernels_of(plan)
     if not parts:
         raise wrong("plan", "expected a plan with rows, got one without a launch")
+    folder = None if dump_dir is None else _folder("dump_dir", dump_dir)
     for part in parts:
+        if folder is not None:
+            _mlatile.dump_kernel(part, folder)
         part.ptx  # errors come from here, not from the first use
     return Kernel(parts)
+
+
+def _folder(name, path):
+    try:
+        folder = os.fsdecode(path)
+    except TypeError:
+        folder = ""
+    if not folder:
+        raise wrong(name, f"expected the path of a folder, got {path!r}")
+    return folder
 
 
 def load(path, params=None):
     """A kernel file of one's own, for `kernel=` of `sparse_mla` and `plan`.
 
     The file has the kernels of kernels/decode.mlir (`decode`, and `merge` where
-    the splits are used) with the same arguments; `params` binds further
-    parameters of `decode`. It is parsed, verified and compiled once: CompileError
-    tells the line. OSError where the file cannot be read.
+    the splits are used) with the same arguments, those of a second cache only if
+    it has the parameter HAS_EXTRA; `params` binds further parameters of `decode`. Steps that
+    it declares come from the files of `steps/` beside it, else from those built in. It is parsed and verified, and
+    its kernels' arguments are compared with those of a call: CompileError tells the line. `params` are checked as far
+    as they go, with what `decode` requires of them: ArgumentError. It is compiled, for the problem's format and
+    options, when a call needs it. OSError where a file cannot be read.
     """
     try:
-        path = os.fspath(path)  # an integer would be an open file's number
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        path = os.fsdecode(os.fspath(path))  # an integer would be an open file's number
     except TypeError:
         raise wrong("path", f"expected a path, got {path!r}") from None
-    except UnicodeDecodeError as error:
-        raise wrong("path", f"expected a text file, got {path!r}: {error}") from None
+    text = _read(path)
+    steps = {str(step): _read(step) for step in pathlib.Path(path).parent.glob("steps/*.mlir")}
     if not isinstance(params or {}, dict):
         raise wrong("params", f"expected a dictionary, got {params!r}")
     bound = {str(name): _parameter(name, value) for name, value in (params or {}).items()}
-    source = _mlatile.KernelSource(os.fsdecode(path), text, bound)
+    source = _mlatile.KernelSource(path, text, bound, steps)
     problem = _mlatile.Problem()
     problem.num_tokens = problem.num_heads = problem.width = problem.page_size = 1
     problem.kv_format = "dsv4"
     problem.source = source
-    compile(_mlatile.plan(problem))
+    _mlatile.plan(problem)  # refuses what the call binds
+    _mlatile.check_source(source)
     return source
+
+
+def _read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        raise wrong("path", f"expected a text file, got {str(path)!r}: {error}") from None
 
 
 def _parameter(name, value):

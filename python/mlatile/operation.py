@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`sparse_mla`: checks and plans in C++, arrays of the caller's library."""
 
-import operator
-import sys
-
 from . import _mlatile
 from .arguments import (
     boolean, integer, kernel_and_source, optional_integer, optional_text, real, text, wrong,
 )
+from .device import bytes_of_float8, empty_like, stream_handle
 
 
 class ExecutorOptions:
@@ -35,12 +33,19 @@ def sparse_mla(
     indices: int32 [T, W] or [T, 1, W]: slots (page * page_size + offset);
         negative or past the pool: skipped.
     topk_length: int32 [T]: candidates that count. attn_sink: float32 [H].
+    extra_*: a second cache, whose candidates enter the same softmax; extra_kv_cache
+        goes with extra_indices and extra_page_size. extra_kv_format: default kv_format.
     out: bfloat16 [T, H, d_v]. lse: float32 [T, H], base 2 or e (`lse_base`).
     kernel: a name, or a kernel file from `mlatile.load`.
     num_splits: any number >= 1; None: planned. Strides in bytes.
     workspace: uint8, `plan.workspace_bytes` at a multiple of 256 bytes.
-    stream: an integer or an object with `.cuda_stream`.
-    device: "sim" or "cuda"; None: where the arrays are.
+    stream: an integer or an object with `.cuda_stream` or `__cuda_stream__`; None: the current stream
+        of q's library (torch, CuPy), else the legacy default stream.
+    device: "sim" or "cuda"; None: where the arrays are, which is one place for all.
+
+    While the stream is captured into a graph nothing is allocated, compiled or
+    loaded: out, lse and workspace must be given, and the kernels be there
+    (`preload`, or an earlier call).
 
     Gives out, or (out, lse) with return_lse. Raises ArgumentError,
     UnsupportedError, CompileError or LaunchError, all before anything is written
@@ -50,10 +55,10 @@ def sparse_mla(
     return_lse = boolean("return_lse", return_lse)
     call = _mlatile.prepare(
         dict(
-            q=_bytes_of_float8(q), kv_cache=_bytes_of_float8(kv_cache), indices=indices,
+            q=bytes_of_float8(q), kv_cache=bytes_of_float8(kv_cache), indices=indices,
             kv_format=text("kv_format", kv_format), page_size=integer("page_size", page_size),
             sm_scale=real("sm_scale", sm_scale), topk_length=topk_length,
-            extra_kv_cache=_bytes_of_float8(extra_kv_cache), extra_indices=extra_indices,
+            extra_kv_cache=bytes_of_float8(extra_kv_cache), extra_indices=extra_indices,
             extra_topk_length=extra_topk_length,
             extra_page_size=optional_integer("extra_page_size", extra_page_size),
             extra_kv_format=optional_text("extra_kv_format", extra_kv_format), attn_sink=attn_sink, out=out,
@@ -62,51 +67,23 @@ def sparse_mla(
             page_stride=optional_integer("page_stride", page_stride),
             extra_page_stride=optional_integer("extra_page_stride", extra_page_stride),
             row_stride=optional_integer("row_stride", row_stride), workspace=workspace,
-            has_stream=stream is not None, device=optional_text("device", device),
+            has_stream=stream is not None, stream=stream_handle(stream, q), device=optional_text("device", device),
         )
     )
     if call.needs_out:
-        out = _empty_like(q, call.out_shape, None)
+        out = _allocate("out", call, q, call.out_shape, None)
         call.set_out(out)
     if call.needs_lse:
-        lse = _empty_like(q, call.lse_shape, "float32")
+        lse = _allocate("lse", call, q, call.lse_shape, "float32")
         call.set_lse(lse)
     options = executor_options
-    stats = call.launch(_stream_handle(stream), options.seed, options.checked, options.stats is not None)
+    stats = call.launch(options.seed, options.checked, options.stats is not None)
     if stats is not None:
         options.stats.append(stats)
     return (out, lse) if return_lse else out
 
 
-def _bytes_of_float8(array):
-    """Float8 tensors of torch as bytes: not every torch shares them by DLPack."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor) and "float8" in str(array.dtype):
-        return array.view(torch.uint8)
-    return array
-
-
-def _empty_like(q, shape, dtype):
-    """An array of q's library on q's device; dtype None: q's."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(q, torch.Tensor):
-        return torch.empty(tuple(shape), dtype=getattr(torch, dtype) if dtype else q.dtype, device=q.device)
-    import numpy
-
-    if isinstance(q, numpy.ndarray):
-        return numpy.empty(shape, dtype=dtype or q.dtype)
-    name = "lse" if dtype else "out"
-    raise wrong(name, f"expected an array, since {type(q).__name__} is of a library that cannot be allocated from here")
-
-
-def _stream_handle(stream):
-    if stream is None:
-        return 0
-    handle = getattr(stream, "cuda_stream", stream)
-    try:
-        handle = operator.index(handle)
-    except TypeError:
-        raise wrong("stream", f"expected an integer or an object with .cuda_stream, got {stream!r}") from None
-    if not 0 <= handle < 2**64:
-        raise wrong("stream", f"expected a stream handle, got {handle}")
-    return handle
+def _allocate(name, call, q, shape, dtype):
+    if call.captured:
+        raise wrong(name, "expected an array while a stream is captured, where nothing may be allocated, got none")
+    return empty_like(name, q, shape, dtype)

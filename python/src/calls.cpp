@@ -7,20 +7,22 @@
 
 namespace mlatile::python {
 namespace {
-/// A call and the arrays that it points into.
+/// A call, its stream, and the arrays that it points into.
 struct HeldCall {
   Call call;
+  CallStream stream;
   std::vector<py::object> owners;
 };
 
 /// The arguments of sparse_mla by name, all keys present, None for absent.
 class Reader {
 public:
-  Reader(const py::dict &values, std::vector<py::object> &owners)
-      : values(values), owners(owners) {}
+  Reader(const py::dict &values, const CallStream &stream,
+         std::vector<py::object> &owners)
+      : values(values), stream(stream), owners(owners) {}
 
   Tensor tensor(const char *name) {
-    Borrowed array = borrow(name, values[name]);
+    Borrowed array = borrow(name, values[name], stream);
     owners.push_back(std::move(array.owner));
     return std::move(array.tensor);
   }
@@ -35,12 +37,13 @@ public:
 
 private:
   const py::dict &values;
+  const CallStream &stream;
   std::vector<py::object> &owners;
 };
 
 HeldCall prepareCall(const py::dict &values) {
-  HeldCall held;
-  Reader read(values, held.owners);
+  HeldCall held{{}, CallStream(values["stream"].cast<uintptr_t>()), {}};
+  Reader read(values, held.stream, held.owners);
   Arguments a;
   a.q = read.tensor("q");
   a.kvCache = read.tensor("kv_cache");
@@ -76,7 +79,7 @@ HeldCall prepareCall(const py::dict &values) {
 
 void give(HeldCall &held, const char *name, py::handle array,
           void (Call::*set)(const Tensor &)) {
-  Borrowed borrowed = borrow(name, array);
+  Borrowed borrowed = borrow(name, array, held.stream);
   (held.call.*set)(borrowed.tensor);
   held.owners.push_back(std::move(borrowed.owner));
 }
@@ -88,6 +91,10 @@ void bindCalls(py::module_ &module) {
                              [](const HeldCall &held) {
                                return std::const_pointer_cast<Plan>(
                                    held.call.plan);
+                             })
+      .def_property_readonly("captured",
+                             [](const HeldCall &h) {
+                               return h.call.place.cuda && h.stream.captured();
                              })
       .def_property_readonly(
           "needs_out", [](const HeldCall &h) { return h.call.needsOut(); })
@@ -103,11 +110,11 @@ void bindCalls(py::module_ &module) {
            [](HeldCall &h, py::handle a) { give(h, "lse", a, &Call::setLse); })
       .def(
           "launch",
-          [](const HeldCall &held, uintptr_t stream, unsigned seed,
-             bool checked, bool wantStats) -> std::optional<std::string> {
+          [](const HeldCall &held, unsigned seed, bool checked,
+             bool wantStats) -> std::optional<std::string> {
             std::string stats;
             LaunchOptions options;
-            options.stream = reinterpret_cast<void *>(stream);
+            options.stream = held.stream.handle();
             options.seed = seed;
             options.checked = checked;
             options.stats = wantStats ? &stats : nullptr;
@@ -117,8 +124,8 @@ void bindCalls(py::module_ &module) {
               return stats;
             return std::nullopt;
           },
-          py::arg("stream") = 0, py::arg("seed") = 0,
-          py::arg("checked") = false, py::arg("stats") = false);
+          py::arg("seed") = 0, py::arg("checked") = false,
+          py::arg("stats") = false);
   module.def("prepare", &prepareCall);
 }
 

@@ -10,6 +10,7 @@ namespace {
 /// One kernel of a plan; its pieces are made when they are asked for.
 struct CompiledKernel {
   KernelSpec spec;
+  Problem problem; ///< of its plan
 
   std::shared_ptr<const Kernel> get(Need need) const {
     py::gil_scoped_release release;
@@ -43,15 +44,28 @@ void bindKernels(py::module_ &module) {
           "meta_json",
           [](const CompiledKernel &k) { return k.get(Need::Text)->meta.json; })
       .def_property_readonly("report_json", [](const CompiledKernel &k) {
-        return k.get(Need::Cubin)->report();
+        return k.get(Need::Cubin)->report(&k.problem);
       });
 
   module.def("kernels_of", [](const Plan &plan) {
     std::vector<CompiledKernel> kernels;
+    Problem problem = plan.problem;
+    problem.numSplits = plan.numSplits;
     for (const LaunchStep &step : plan.launches)
-      kernels.push_back({step.kernel});
+      kernels.push_back({step.kernel, problem});
     return kernels;
   });
+  module.def(
+      "preload", [](const Plan &plan, int device) { preload(plan, device); },
+      py::call_guard<py::gil_scoped_release>());
+  module.def("check_source", &checkSource,
+             py::call_guard<py::gil_scoped_release>());
+  module.def(
+      "dump_kernel",
+      [](const CompiledKernel &k, const std::string &folder) {
+        dumpKernel(k.spec, folder);
+      },
+      py::call_guard<py::gil_scoped_release>());
   module.def("add_kernel_folder",
              [](const std::string &folder) { addKernelFolder(folder); });
   module.def("allow_compiling", &allowCompiling);

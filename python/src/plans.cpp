@@ -44,14 +44,17 @@ void bindPlans(py::module_ &module) {
   py::class_<KernelSource, std::shared_ptr<KernelSource>>(module,
                                                           "KernelSource")
       .def(py::init([](std::string name, std::string text,
-                       std::map<std::string, std::string> params) {
+                       std::map<std::string, std::string> params,
+                       std::map<std::string, std::string> steps) {
              return KernelSource{std::move(name), std::move(text),
-                                 std::move(params)};
+                                 std::move(params), std::move(steps)};
            }),
-           py::arg("name"), py::arg("text"), py::arg("params"))
+           py::arg("name"), py::arg("text"), py::arg("params"),
+           py::arg("steps"))
       .def_readonly("name", &KernelSource::name)
       .def_readonly("text", &KernelSource::text)
-      .def_readonly("params", &KernelSource::params);
+      .def_readonly("params", &KernelSource::params)
+      .def_readonly("steps", &KernelSource::steps);
 
   py::class_<Problem>(module, "Problem")
       .def(py::init<>())
@@ -65,6 +68,7 @@ void bindPlans(py::module_ &module) {
       .def_readwrite("extra_kv_format", &Problem::extraKvFormat)
       .def_readwrite("has_sink", &Problem::hasSink)
       .def_readwrite("has_topk_length", &Problem::hasLengths)
+      .def_readwrite("has_extra_topk_length", &Problem::hasExtraLengths)
       .def_property(
           "lse_base",
           [](const Problem &p) -> std::optional<std::string> {
@@ -76,6 +80,7 @@ void bindPlans(py::module_ &module) {
             p.lse = lseNamed(base);
           })
       .def_readwrite("page_stride", &Problem::pageStride)
+      .def_readwrite("extra_page_stride", &Problem::extraPageStride)
       .def_readwrite("row_stride", &Problem::rowStride)
       .def_readwrite("kernel", &Problem::kernel)
       .def_readwrite("compute", &Problem::compute)
@@ -101,6 +106,18 @@ void bindPlans(py::module_ &module) {
       .def_readonly("workspace_bytes", &Plan::workspaceBytes)
       .def_readonly("counter_bytes", &Plan::counterBytes)
       .def_readonly("reasons", &Plan::reasons)
+      .def_property_readonly("candidates",
+                             [](const Plan &plan) {
+                               py::list list;
+                               for (const Candidate &c : plan.candidates) {
+                                 py::dict d;
+                                 d["kernel"] = c.kernel;
+                                 d["taken"] = c.taken;
+                                 d["why"] = c.why;
+                                 list.append(d);
+                               }
+                               return list;
+                             })
       .def_property_readonly("launches",
                              [](const Plan &plan) {
                                py::list steps;

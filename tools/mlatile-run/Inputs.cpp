@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numbers>
 
 namespace mlatile::run {
@@ -107,26 +108,120 @@ int32_t wildEntry(Random &random, int64_t slots) {
       std::min<int64_t>(choices[random.below(6)], INT32_MAX));
 }
 
-void makeCandidates(const InputOptions &options, Random &random,
-                    Inputs &inputs) {
-  int64_t slots = inputs.slots();
-  // Even slots are for rows to select; odd ones hold NaN.
-  int64_t usable = (slots + 1) / 2;
-  for (int64_t t = 0; t < options.tokens; ++t) {
-    int64_t length = options.width;
+CandidateSet makeCandidates(const InputOptions &options, const Cache &cache,
+                            Random &random) {
+  int64_t slots = cache.slots(), width = cache.width;
+  // Even slots are for rows to select; odd ones hold NaN. No entry names a slot
+  // past 32 bits.
+  int64_t usable = (std::min<int64_t>(slots, INT32_MAX) + 1) / 2;
+  CandidateSet set;
+  set.indices.resize(static_cast<size_t>(options.tokens * cache.indicesStride));
+  int32_t *row = set.indices.data();
+  for (int64_t t = 0; t < options.tokens; ++t, row += cache.indicesStride) {
+    int64_t length = width;
     if (options.lengths) {
-      length = random.below(options.width + 4) - 2;
-      inputs.lengths.push_back(static_cast<int32_t>(length));
+      length = random.below(width + 4) - 2;
+      set.lengths.push_back(static_cast<int32_t>(length));
     }
-    for (int64_t i = 0; i < options.width; ++i) {
+    for (int64_t i = 0; i < width; ++i) {
       bool skip = random.uniform() < options.skip;
       int64_t slot = 2 * random.below(usable);
       if (i >= length && slots > 1)
         slot = slot + 1 < slots ? slot + 1 : slot - 1;
-      inputs.indices.push_back(skip ? wildEntry(random, slots)
-                                    : static_cast<int32_t>(slot));
+      row[i] = skip ? wildEntry(random, slots) : static_cast<int32_t>(slot);
     }
+    // NaN, where a kernel that takes the width for the stride would look.
+    for (int64_t i = width; i < cache.indicesStride; ++i)
+      row[i] = slots > 1 ? 1 : -1;
   }
+  return set;
+}
+
+std::vector<char> selectedSlots(Cache &cache, int64_t tokens) {
+  std::vector<char> selected(static_cast<size_t>(cache.slots()));
+  for (size_t set = cache.sets.size(); set-- > 0;) { // the first stays in use
+    cache.useCandidates(set);
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t slot : cache.candidates(t))
+        selected[static_cast<size_t>(slot)] = 1;
+  }
+  return selected;
+}
+
+/// Fills in a cache whose layout, width, page size and strides (0: tight) are
+/// set.
+void makeCache(const InputOptions &options, int64_t pages, Random &random,
+               Cache &cache) {
+  const Layout &layout = *cache.layout;
+  int64_t wanted =
+      std::clamp<int64_t>(options.tokens * cache.width, 1024, 65536);
+  cache.pages = pages ? pages
+                      : std::max<int64_t>(2, (wanted + cache.pageSize - 1) /
+                                                 cache.pageSize);
+  if (!cache.rowStride)
+    cache.rowStride = layout.dataRow;
+  int64_t tight = cache.pageSize * (cache.rowStride + layout.scaleRow);
+  if (!cache.pageStride)
+    cache.pageStride = (tight + 575) / 576 * 576; // as engines round
+  if (!cache.indicesStride)
+    cache.indicesStride = cache.width;
+  auto atLeast = [](const char *name, int64_t least, int64_t got) {
+    if (got < least)
+      throw ArgumentError(name, "expected at least " + std::to_string(least) +
+                                    ", got " + std::to_string(got));
+  };
+  atLeast("row_stride", layout.dataRow, cache.rowStride);
+  atLeast("page_stride", tight, cache.pageStride);
+  atLeast("indices_stride", cache.width, cache.indicesStride);
+
+  for (int64_t i = 0; i < options.candidateSets; ++i)
+    cache.sets.push_back(makeCandidates(options, cache, random));
+  std::vector<char> selected = selectedSlots(cache, options.tokens);
+  // 0xFF is NaN as e4m3, ue8m0, bf16 and fp32 alike.
+  cache.pool.assign(static_cast<size_t>(cache.pages * cache.pageStride), 0xff);
+  for (int64_t slot = 0; slot < cache.slots(); ++slot)
+    if (selected[static_cast<size_t>(slot)])
+      writeToken(layout, random, const_cast<uint8_t *>(cache.data(slot)),
+                 const_cast<uint8_t *>(cache.scales(slot)));
+}
+
+void makeQuery(Inputs &inputs, Random &random) {
+  auto row = static_cast<size_t>(inputs.layout->dimQK());
+  inputs.q.assign(
+      static_cast<size_t>(inputs.tokens * inputs.arrayHeads()) * row, 0xffff);
+  // Numbers of their own, or where those would take too long, rows out of a
+  // table of numbers.
+  std::vector<uint16_t> table;
+  constexpr int64_t entries = 1 << 20;
+  if (inputs.q.size() > 4 * entries) {
+    table.resize(entries + row);
+    for (uint16_t &word : table)
+      word = toBF16(random.normal());
+  }
+  for (int64_t t = 0; t < inputs.tokens; ++t)
+    for (int64_t h = 0; h < inputs.heads; ++h) {
+      int64_t entry = t * inputs.arrayHeads() + inputs.firstHead() + h;
+      uint16_t *to = inputs.q.data() + static_cast<size_t>(entry) * row;
+      if (!table.empty())
+        std::copy_n(table.data() + random.below(entries), row, to);
+      else
+        std::generate_n(to, row, [&] { return toBF16(random.normal()); });
+    }
+}
+
+std::vector<float> makeSink(const InputOptions &options, Random &random) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const std::string &kind = options.sinkValues;
+  std::vector<float> sink;
+  for (int64_t h = 0; h < options.heads; ++h) {
+    auto value = static_cast<float>(random.normal());
+    if (kind == "inf" || (kind == "mixed" && h % 3 == 1))
+      value = infinity;
+    if (kind == "-inf" || (kind == "mixed" && h % 3 == 2))
+      value = -infinity;
+    sink.push_back(value);
+  }
+  return sink;
 }
 } // namespace
 
@@ -140,67 +235,65 @@ const Layout &layoutNamed(const std::string &name) {
   throw ArgumentError("format", "expected " + names + ", got '" + name + "'");
 }
 
-int64_t Inputs::length(int64_t row) const {
+int64_t Cache::length(int64_t row) const {
   if (lengths.empty())
     return width;
   return std::clamp<int64_t>(lengths[static_cast<size_t>(row)], 0, width);
 }
 
-const uint8_t *Inputs::data(int64_t slot) const {
+const uint8_t *Cache::data(int64_t slot) const {
   return pool.data() + slot / pageSize * pageStride +
-         slot % pageSize * layout->dataRow;
+         slot % pageSize * rowStride;
 }
 
-const uint8_t *Inputs::scales(int64_t slot) const {
+const uint8_t *Cache::scales(int64_t slot) const {
   if (!layout->scaleRow)
     return data(slot) + layout->scaleAt;
-  return pool.data() + slot / pageSize * pageStride +
-         pageSize * layout->dataRow + slot % pageSize * layout->scaleRow;
+  return pool.data() + slot / pageSize * pageStride + pageSize * rowStride +
+         slot % pageSize * layout->scaleRow;
+}
+
+std::vector<int64_t> Cache::candidates(int64_t row) const {
+  std::vector<int64_t> result;
+  for (int64_t i = 0; i < length(row); ++i) {
+    int64_t slot = indices[static_cast<size_t>(row * indicesStride + i)];
+    if (slot >= 0 && slot < slots())
+      result.push_back(slot);
+  }
+  return result;
+}
+
+void Cache::useCandidates(size_t set) {
+  indices = sets[set].indices;
+  lengths = sets[set].lengths;
 }
 
 Inputs makeInputs(const InputOptions &options) {
   Random random(options.seed);
   Inputs inputs;
-  const Layout &layout = layoutNamed(options.format);
-  inputs.layout = &layout;
+  inputs.layout = &layoutNamed(options.format);
   inputs.tokens = options.tokens;
   inputs.heads = options.heads;
+  inputs.slice = options.slice;
   inputs.width = options.width;
   inputs.pageSize = options.pageSize;
-  int64_t wanted =
-      std::clamp<int64_t>(options.tokens * options.width, 1024, 65536);
-  inputs.pages = options.pages
-                     ? options.pages
-                     : std::max<int64_t>(2, (wanted + options.pageSize - 1) /
-                                                options.pageSize);
-  int64_t tight = options.pageSize * (layout.dataRow + layout.scaleRow);
-  inputs.pageStride = (tight + 575) / 576 * 576; // as engines round
-  inputs.smScale =
-      static_cast<float>(1 / std::sqrt(static_cast<double>(layout.dimQK())));
-
-  makeCandidates(options, random, inputs);
-  std::vector<char> selected(static_cast<size_t>(inputs.slots()));
-  for (int64_t t = 0; t < options.tokens; ++t)
-    for (int64_t i = 0; i < inputs.length(t); ++i) {
-      int64_t slot = inputs.indices[static_cast<size_t>(t * options.width + i)];
-      if (slot >= 0 && slot < inputs.slots())
-        selected[static_cast<size_t>(slot)] = 1;
-    }
-  // 0xFF is NaN as e4m3, ue8m0, bf16 and fp32 alike.
-  inputs.pool.assign(static_cast<size_t>(inputs.pages * inputs.pageStride),
-                     0xff);
-  for (int64_t slot = 0; slot < inputs.slots(); ++slot)
-    if (selected[static_cast<size_t>(slot)])
-      writeToken(layout, random, const_cast<uint8_t *>(inputs.data(slot)),
-                 const_cast<uint8_t *>(inputs.scales(slot)));
-
-  inputs.q.resize(
-      static_cast<size_t>(options.tokens * options.heads * layout.dimQK()));
-  for (uint16_t &word : inputs.q)
-    word = toBF16(random.normal());
+  inputs.pageStride = options.pageStride.value_or(0);
+  inputs.rowStride = options.rowStride.value_or(0);
+  inputs.indicesStride = options.indicesStride;
+  inputs.smScale = static_cast<float>(
+      1 / std::sqrt(static_cast<double>(inputs.layout->dimQK())));
+  makeCache(options, options.pages, random, inputs);
+  makeQuery(inputs, random);
   if (options.sink)
-    for (int64_t h = 0; h < options.heads; ++h)
-      inputs.sink.push_back(static_cast<float>(random.normal()));
+    inputs.sink = makeSink(options, random);
+  if (options.extraWidth) {
+    Cache extra;
+    extra.layout = &layoutNamed(options.extraFormat);
+    extra.width = options.extraWidth;
+    extra.pageSize = options.extraPageSize;
+    makeCache(options, 0, random, extra);
+    inputs.extra = std::move(extra);
+  }
   return inputs;
 }
 

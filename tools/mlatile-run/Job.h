@@ -25,6 +25,8 @@ struct JobOptions {
   int ordinal = 0;
   std::string lse = "2"; ///< base, or "none"
   int repeat = 0;        ///< CUDA: launches to time after the first
+  int replays = 0;       ///< CUDA: of a graph of the call, candidates rewritten
+  int64_t rows = 0;      ///< compared with the reference; 0: all
 };
 
 struct KernelTime {
@@ -38,6 +40,7 @@ struct JobResult {
   std::vector<KernelTime> kernels;
   double inputSeconds = 0, runSeconds = 0, referenceSeconds = 0;
   std::optional<double> launchMicroseconds; ///< mean of the repeats
+  std::optional<int> replays; ///< that gave the bits of uncaptured calls
   Bounds bounds{};
   Comparison comparison;
 };

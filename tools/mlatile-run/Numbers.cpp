@@ -52,8 +52,17 @@ double fromBF16(uint16_t word) {
 }
 
 uint8_t toE4M3(double value) {
-  uint8_t code =
-      nearest(std::fmin(std::fabs(value), 448.0), std::span(kE4M3).first(127));
+  double magnitude = std::fmin(std::fabs(value), 448.0);
+  int code;
+  if (magnitude < 0x1p-6) { // subnormal, in steps of 2^-9
+    code = static_cast<int>(std::nearbyint(magnitude * 0x1p9));
+  } else {
+    int exponent = std::ilogb(magnitude);
+    // 8 to 16 eighths; 16 is the next exponent.
+    code =
+        (exponent + 6) * 8 +
+        static_cast<int>(std::nearbyint(std::ldexp(magnitude, 3 - exponent)));
+  }
   return static_cast<uint8_t>(code | (std::signbit(value) ? 0x80 : 0));
 }
 

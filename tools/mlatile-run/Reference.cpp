@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,10 +16,16 @@ namespace mlatile::run {
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Of a row and head of the problem in the arrays [T, H + slice, ...].
+size_t entryOf(const Inputs &inputs, int64_t row, int64_t head) {
+  return static_cast<size_t>(row * inputs.arrayHeads() + inputs.firstHead() +
+                             head);
+}
+
 /// Key of a slot, d_qk numbers; the value is its beginning.
-void decode(const Inputs &inputs, int64_t slot, double *key) {
-  const Layout &layout = *inputs.layout;
-  const uint8_t *data = inputs.data(slot), *scales = inputs.scales(slot);
+void decode(const Cache &cache, int64_t slot, double *key) {
+  const Layout &layout = *cache.layout;
+  const uint8_t *data = cache.data(slot), *scales = cache.scales(slot);
   for (int g = 0; g < layout.groups(); ++g) {
     double scale = 0;
     if (layout.scale == Layout::UE8M0) {
@@ -41,34 +48,51 @@ void decode(const Inputs &inputs, int64_t slot, double *key) {
   }
 }
 
-void computeRow(const Inputs &inputs, int64_t row, Expected &expected) {
+/// Eight sums at a time, for the sake of vector units.
+double dot(const double *a, const double *b, size_t n) {
+  double sums[8] = {};
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (size_t j = 0; j < 8; ++j)
+      sums[j] += a[i + j] * b[i + j];
+  double sum = 0;
+  for (double part : sums)
+    sum += part;
+  for (; i < n; ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// The `index`th of the expected rows.
+void computeRow(const Inputs &inputs, size_t index, Expected &expected) {
+  int64_t row = expected.rows[index];
   const Layout &layout = *inputs.layout;
   size_t dimQK = static_cast<size_t>(layout.dimQK());
   size_t dimV = static_cast<size_t>(layout.dimV());
   std::vector<double> keys;
   size_t count = 0;
-  for (int64_t i = 0; i < inputs.length(row); ++i) {
-    int64_t slot = inputs.indices[static_cast<size_t>(row * inputs.width + i)];
-    if (slot < 0 || slot >= inputs.slots())
-      continue;
-    keys.resize(++count * dimQK);
-    decode(inputs, slot, &keys[(count - 1) * dimQK]);
-  }
+  auto append = [&](const Cache &cache) {
+    for (int64_t slot : cache.candidates(row)) {
+      keys.resize(++count * dimQK);
+      decode(cache, slot, &keys[(count - 1) * dimQK]);
+    }
+  };
+  append(inputs);
+  if (inputs.extra)
+    append(*inputs.extra);
 
   std::vector<double> query(dimQK), weights(count), magnitudes(dimV);
   for (int64_t head = 0; head < inputs.heads; ++head) {
-    size_t at = static_cast<size_t>(row * inputs.heads + head);
+    size_t at =
+        index * static_cast<size_t>(inputs.heads) + static_cast<size_t>(head);
+    const uint16_t *words = &inputs.q[entryOf(inputs, row, head) * dimQK];
     for (size_t d = 0; d < dimQK; ++d)
-      query[d] = fromBF16(inputs.q[at * dimQK + d]);
+      query[d] = fromBF16(words[d]);
     double sink = inputs.sink.empty() ? -kInfinity
                                       : inputs.sink[static_cast<size_t>(head)];
     double top = sink;
     for (size_t c = 0; c < count; ++c) {
-      const double *key = &keys[c * dimQK];
-      double sum = 0;
-      for (size_t d = 0; d < dimQK; ++d)
-        sum += query[d] * key[d];
-      weights[c] = inputs.smScale * sum;
+      weights[c] = inputs.smScale * dot(query.data(), &keys[c * dimQK], dimQK);
       top = std::max(top, weights[c]);
     }
     double *out = &expected.out[at * dimV];
@@ -93,18 +117,29 @@ void computeRow(const Inputs &inputs, int64_t row, Expected &expected) {
         *std::max_element(magnitudes.begin(), magnitudes.end());
   }
 }
+/// The first, the last, and one out of each of equal parts between.
+std::vector<int64_t> rowsToCompare(int64_t tokens, int64_t most) {
+  int64_t count =
+      most > 0 ? std::min(tokens, std::max<int64_t>(most, 2)) : tokens;
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < count; ++i)
+    rows.push_back(count == 1 ? tokens - 1 : i * (tokens - 1) / (count - 1));
+  return rows;
+}
 } // namespace
 
-Expected computeReference(const Inputs &inputs, unsigned threads) {
-  size_t entries = static_cast<size_t>(inputs.tokens * inputs.heads);
+Expected computeReference(const Inputs &inputs, int64_t mostRows,
+                          unsigned threads) {
   Expected expected;
+  expected.rows = rowsToCompare(inputs.tokens, mostRows);
+  size_t entries = expected.rows.size() * static_cast<size_t>(inputs.heads);
   expected.out.assign(entries * static_cast<size_t>(inputs.layout->dimV()), 0);
   expected.lse.assign(entries, -kInfinity);
   expected.magnitude.assign(entries, 0);
-  std::atomic<int64_t> next = 0;
+  std::atomic<size_t> next = 0;
   auto work = [&] {
-    for (int64_t row; (row = next++) < inputs.tokens;)
-      computeRow(inputs, row, expected);
+    for (size_t index; (index = next++) < expected.rows.size();)
+      computeRow(inputs, index, expected);
   };
   if (!threads)
     threads = std::max(1u, std::thread::hardware_concurrency());
@@ -163,6 +198,27 @@ double lseError(float got, double want) {
     return kInfinity;
   return std::fabs(got - want);
 }
+/// The first place where a NaN was left, or where heads that slice adds were
+/// written; "" where there is none. `isNaN` and `isFree` judge one element.
+template <typename T, typename NaN, typename Free>
+std::string findUnwritten(const Inputs &inputs, const char *name,
+                          const std::vector<T> &array, int64_t perHead,
+                          NaN isNaN, Free isFree) {
+  int64_t first = inputs.firstHead(), last = first + inputs.heads;
+  const T *element = array.data();
+  for (int64_t row = 0; row < inputs.tokens; ++row)
+    for (int64_t head = 0; head < inputs.arrayHeads(); ++head) {
+      bool ours = head >= first && head < last;
+      bool bad = false;
+      for (int64_t d = 0; d < perHead; ++d, ++element)
+        bad |= ours ? isNaN(*element) : !isFree(*element);
+      if (bad)
+        return std::string(name) + " at row " + std::to_string(row) + " head " +
+               std::to_string(head - first) +
+               (ours ? " holds a NaN" : " was written, which is no head of it");
+    }
+  return "";
+}
 } // namespace
 
 Comparison compareWith(const Inputs &inputs, const Expected &expected,
@@ -170,11 +226,12 @@ Comparison compareWith(const Inputs &inputs, const Expected &expected,
                        const std::vector<float> &lse, const Bounds &bounds) {
   Comparison worst;
   size_t dimV = static_cast<size_t>(inputs.layout->dimV());
-  for (int64_t row = 0; row < inputs.tokens; ++row)
-    for (int64_t head = 0; head < inputs.heads; ++head) {
-      size_t at = static_cast<size_t>(row * inputs.heads + head);
+  size_t at = 0;
+  for (int64_t row : expected.rows)
+    for (int64_t head = 0; head < inputs.heads; ++head, ++at) {
+      size_t entry = entryOf(inputs, row, head);
       double error, cosine;
-      compareEntry(&out[at * dimV], &expected.out[at * dimV], dimV,
+      compareEntry(&out[entry * dimV], &expected.out[at * dimV], dimV,
                    expected.magnitude[at], error, cosine);
       if (error > worst.error) {
         worst.error = error;
@@ -185,15 +242,25 @@ Comparison compareWith(const Inputs &inputs, const Expected &expected,
       if (lse.empty())
         continue;
       double want = expected.lse[at] * std::numbers::log2e;
-      double off = lseError(lse[at], want);
+      double off = lseError(lse[entry], want);
       worst.lse = std::max(worst.lse, off);
       if (off > 0)
         worst.lseRatio =
             std::max(worst.lseRatio,
                      off / (bounds.lse + std::ldexp(std::fabs(want), -20)));
     }
+  worst.unwritten = findUnwritten(
+      inputs, "out", out, inputs.layout->dimV(),
+      [](uint16_t word) { return (word & 0x7fff) > 0x7f80; },
+      [](uint16_t word) { return word == 0xffff; });
+  if (worst.unwritten.empty() && !lse.empty())
+    worst.unwritten = findUnwritten(
+        inputs, "lse", lse, 1, [](float value) { return std::isnan(value); },
+        [](float value) {
+          return std::bit_cast<uint32_t>(value) == 0xffffffffu;
+        });
   worst.ok = worst.error <= bounds.error && worst.cosine >= bounds.cosine &&
-             worst.lseRatio <= 1;
+             worst.lseRatio <= 1 && worst.unwritten.empty();
   return worst;
 }
 

@@ -11,13 +11,17 @@
 
 namespace mlatile::run {
 
+/// The results of some rows.
 struct Expected {
-  std::vector<double> out;       ///< [T, H, d_v]
-  std::vector<double> lse;       ///< [T, H], natural log
-  std::vector<double> magnitude; ///< [T, H], max_d sum_c w[c] |v[c, d]|
+  std::vector<int64_t> rows;     ///< which, R of them
+  std::vector<double> out;       ///< [R, H, d_v]
+  std::vector<double> lse;       ///< [R, H], natural log
+  std::vector<double> magnitude; ///< [R, H], max_d sum_c w[c] |v[c, d]|
 };
-/// On so many threads; 0 is one a processor.
-Expected computeReference(const Inputs &inputs, unsigned threads = 0);
+/// Of at most so many rows (0: all): the first, the last, and random ones
+/// between. On so many threads; 0 is one a processor.
+Expected computeReference(const Inputs &inputs, int64_t mostRows = 0,
+                          unsigned threads = 0);
 
 /// Bounds of a compute mode: error, cosine, lse (base 2).
 struct Bounds {
@@ -29,11 +33,14 @@ struct Comparison {
   bool ok = true;
   double error = 0; ///< worst over rows and heads
   int64_t row = 0, head = 0;
-  double cosine = 1;   ///< least
-  double lse = 0;      ///< worst absolute error, base 2
-  double lseRatio = 0; ///< worst error over its bound
+  double cosine = 1;     ///< least
+  double lse = 0;        ///< worst absolute error, base 2
+  double lseRatio = 0;   ///< worst error over its bound
+  std::string unwritten; ///< where a result has a NaN, or was written beside
 };
-/// out: bf16 [T, H, d_v]; lse: base 2 [T, H], or empty.
+/// out: bf16 [T, H + slice, d_v]; lse: base 2 [T, H + slice], or empty. Both
+/// held bytes of 0xFF before; rows that are not compared must hold no NaN,
+/// heads that slice adds nothing else.
 Comparison compareWith(const Inputs &inputs, const Expected &expected,
                        const std::vector<uint16_t> &out,
                        const std::vector<float> &lse, const Bounds &bounds);

@@ -78,8 +78,35 @@ std::string comparisonText(const JobOptions &options, const JobResult &result) {
   if (options.lse != "none")
     text += format("lse       %.2e off in base 2, %.3f of its bound\n", c.lse,
                    c.lseRatio);
+  bool replaysRight = true;
+  if (result.replays) {
+    replaysRight = *result.replays == options.replays;
+    text += format("graph     %d of %d replays gave the bits of uncaptured "
+                   "calls\n",
+                   *result.replays, options.replays);
+  }
+  if (!c.unwritten.empty())
+    return text + "result    WRONG: " + c.unwritten + "\n";
+  if (!replaysRight)
+    return text + "result    WRONG: a replay gave other bits\n";
   return text + (c.ok ? "result    inside the bounds\n"
                       : "result    WRONG: outside the bounds\n");
+}
+
+std::string soakText(const SoakResult &result) {
+  std::string text =
+      format("soak      %lld calls, %lld kernels, of %lld problems (%lld left "
+             "out as too large) in %.2f s\n",
+             static_cast<long long>(result.calls),
+             static_cast<long long>(result.kernels),
+             static_cast<long long>(result.problems),
+             static_cast<long long>(result.leftOut), result.seconds);
+  for (const std::string &wrong : result.wrong)
+    text += "result    WRONG: " + wrong + "\n";
+  if (!result.wrong.empty())
+    return text;
+  return text + "result    every kernel ended, and every problem gave the same "
+                "bits throughout, inside the bounds\n";
 }
 
 std::string reportJson(const JobOptions &options, const JobResult &result) {
@@ -91,6 +118,11 @@ std::string reportJson(const JobOptions &options, const JobResult &result) {
       {"page_size", options.input.pageSize}, {"seed", options.input.seed},
       {"skip", options.input.skip},          {"lengths", options.input.lengths},
       {"sink", options.input.sink}};
+  if (options.input.extraWidth) {
+    json["problem"]["extra_format"] = options.input.extraFormat;
+    json["problem"]["extra_width"] = options.input.extraWidth;
+    json["problem"]["extra_page_size"] = options.input.extraPageSize;
+  }
   const Plan &plan = *result.plan;
   json["plan"] = {{"kernel", plan.kernel},
                   {"compute", plan.compute},
@@ -116,7 +148,9 @@ std::string reportJson(const JobOptions &options, const JobResult &result) {
   json["cosine_bound"] = result.bounds.cosine;
   json["lse_error"] = options.lse != "none" ? number(c.lse) : Json();
   json["lse_of_bound"] = options.lse != "none" ? number(c.lseRatio) : Json();
-  json["ok"] = c.ok;
+  json["unwritten"] = c.unwritten;
+  json["graph"] = result.replays ? Json(*result.replays) : Json();
+  json["ok"] = c.ok && (!result.replays || *result.replays == options.replays);
   return json.dump(2);
 }
 

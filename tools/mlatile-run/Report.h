@@ -5,6 +5,7 @@
 #define MLATILE_TOOLS_RUN_REPORT_H
 
 #include "Job.h"
+#include "Soak.h"
 
 #include <string>
 
@@ -14,6 +15,8 @@ std::string planText(const JobResult &result);
 std::string kernelsText(const JobResult &result);
 std::string runText(const JobResult &result);
 std::string comparisonText(const JobOptions &options, const JobResult &result);
+
+std::string soakText(const SoakResult &result);
 
 /// The whole as one JSON object.
 std::string reportJson(const JobOptions &options, const JobResult &result);

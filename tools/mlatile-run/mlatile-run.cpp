@@ -4,10 +4,14 @@
 // executor or on CUDA, and compares with a float64 reference.
 #include "Job.h"
 #include "Report.h"
+#include "Soak.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <new>
+#include <sstream>
 
 using namespace mlatile;
 using namespace mlatile::run;
@@ -18,6 +22,8 @@ struct CommandLine {
   std::string device = "sim";
   std::vector<std::string> folders;
   bool json = false;
+  std::string problems;
+  SoakOptions soak;
 };
 
 void addOptions(CLI::App &app, CommandLine &line) {
@@ -37,11 +43,43 @@ void addOptions(CLI::App &app, CommandLine &line) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
   app.add_option("--pages", in.pages, "pages of the pool (default: by width)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  app.add_option("--page-stride", in.pageStride,
+                 "bytes (default: tight, rounded up to 576)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  app.add_option("--row-stride", in.rowStride,
+                 "bytes, formats with inline scales (default: the format's)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  app.add_option("--indices-stride", in.indicesStride,
+                 "entries between rows of indices (default: the width)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  app.add_option("--slice", in.slice,
+                 "heads that the arrays of q, out and lse have more, which "
+                 "must stay as they are")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 16));
+  app.add_option("--batch", in.batch,
+                 "rows framed as [N, rows / N] (default: flat)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  CLI::Option *extraWidth =
+      app.add_option("--extra-width", in.extraWidth,
+                     "candidates a row in a second cache (default: none)")
+          ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  app.add_option("--extra-format", in.extraFormat,
+                 "its format (default: the first cache's)")
+      ->needs(extraWidth);
+  app.add_option("--extra-page-size", in.extraPageSize,
+                 "its tokens a page (default: the first cache's)")
+      ->needs(extraWidth)
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
   app.add_option("--skip", in.skip, "fraction of entries that are skipped")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--lengths", in.lengths, "a random length for every row");
-  app.add_flag("--sink", in.sink, "an attention sink");
+  CLI::Option *sink = app.add_flag("--sink", in.sink, "an attention sink");
+  app.add_option("--sink-values", in.sinkValues, "finite, inf, -inf or mixed")
+      ->capture_default_str()
+      ->needs(sink)
+      ->check(CLI::IsMember({"finite", "inf", "-inf", "mixed"}));
   app.add_option("--lse", line.job.lse, "none, or its base: 2 or e")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "2", "e"}));
@@ -66,7 +104,35 @@ void addOptions(CLI::App &app, CommandLine &line) {
                  "folder of prebuilt kernels; nothing is compiled then")
       ->check(CLI::ExistingDirectory);
   app.add_option("--repeat", line.job.repeat, "cuda: launches to time")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 30));
+  app.add_option("--graph", line.job.replays,
+                 "cuda: capture the call, and replay it so many times with "
+                 "candidates rewritten in place; every replay must have the "
+                 "bits of a call that is not captured")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--rows", line.job.rows,
+                 "rows compared with the reference, from first to last "
+                 "(default: all)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  CLI::Option *problems =
+      app.add_option("--problems", line.problems,
+                     "cuda: problems of a soak, a JSON file as for "
+                     "mlatile-compile; their formats and sizes take the place "
+                     "of those above")
+          ->check(CLI::ExistingFile);
+  CLI::Option *soak =
+      app.add_option("--soak", line.soak.calls,
+                     "cuda: calls in random order of all small problems")
+          ->needs(problems)
+          ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  problems->needs(soak);
+  app.add_option("--watchdog", line.soak.seconds,
+                 "soak: seconds after which a kernel that has not ended is an "
+                 "error")
+      ->capture_default_str()
+      ->needs(soak)
+      ->check(CLI::Range(0.001, 1e6));
   app.add_flag("--json", line.json, "one JSON object instead of text");
 }
 
@@ -75,11 +141,30 @@ void print(const std::string &text) {
   std::fflush(stdout);
 }
 
-int runLine(const CommandLine &line) {
+int runSoak(CommandLine &line) {
+  std::ifstream file(line.problems);
+  std::ostringstream text;
+  text << file.rdbuf();
+  line.soak.problems = parseProblems(text.str());
+  line.soak.ordinal = line.job.ordinal;
+  line.soak.seed = line.job.input.seed;
+  SoakResult result = soak(line.soak);
+  print(soakText(result));
+  return result.wrong.empty() ? 0 : 1;
+}
+
+int runLine(CommandLine &line) {
   for (const std::string &folder : line.folders)
     addKernelFolder(folder);
   if (!line.folders.empty())
     allowCompiling(false);
+  if (!line.job.cuda)
+    for (auto [given, flag] : {std::pair(line.soak.calls > 0, "soak"),
+                               std::pair(line.job.replays > 0, "graph")})
+      if (given)
+        throw ArgumentError(flag, "expected --device cuda with it, got sim");
+  if (line.soak.calls)
+    return runSoak(line);
   JobObserver observer;
   auto say = [&](std::string (*text)(const JobResult &)) {
     return [&line, text](const JobResult &result) {
@@ -93,11 +178,17 @@ int runLine(const CommandLine &line) {
   JobResult result = runJob(line.job, observer);
   print(line.json ? reportJson(line.job, result) + "\n"
                   : comparisonText(line.job, result));
-  return result.comparison.ok ? 0 : 1;
+  bool replaysRight = !result.replays || *result.replays == line.job.replays;
+  return result.comparison.ok && replaysRight ? 0 : 1;
+}
+
+int report(const char *what) {
+  std::fprintf(stderr, "mlatile-run: error: %s\n", what);
+  return 2;
 }
 } // namespace
 
-/// 0: inside the bounds, 1: outside, 2: an error.
+/// 0: inside the bounds, 1: outside, 2: an error, 3: a kernel does not end.
 int main(int argc, char **argv) {
   CLI::App app("Runs a sparse-MLA problem and compares it with a float64 "
                "reference.");
@@ -105,10 +196,20 @@ int main(int argc, char **argv) {
   addOptions(app, line);
   CLI11_PARSE(app, argc, argv);
   line.job.cuda = line.device == "cuda";
+  InputOptions &in = line.job.input;
+  if (!app.count("--extra-format"))
+    in.extraFormat = in.format;
+  if (!app.count("--extra-page-size"))
+    in.extraPageSize = in.pageSize;
   try {
     return runLine(line);
+  } catch (const Hang &error) {
+    report(error.what());
+    // Whatever is torn down would wait for the device.
+    std::_Exit(3);
+  } catch (const std::bad_alloc &) {
+    return report("there is not enough memory for the arrays of this problem");
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "mlatile-run: error: %s\n", error.what());
-    return 2;
+    return report(error.what());
   }
 }

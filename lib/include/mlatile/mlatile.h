@@ -5,7 +5,9 @@
 #define MLATILE_MLATILE_H
 
 #include "mlatile/Runtime/Call.h"
+#include "mlatile/Runtime/CostModel.h"
 #include "mlatile/Runtime/CudaDevice.h"
+#include "mlatile/Runtime/CudaStream.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/Kernel.h"
 #include "mlatile/Runtime/KernelFolder.h"
@@ -13,6 +15,7 @@
 #include "mlatile/Runtime/Plan.h"
 #include "mlatile/Runtime/Problem.h"
 #include "mlatile/Runtime/Tensor.h"
+#include "mlatile/Target/Card.h"
 #include "mlatile/Target/Format.h"
 #include "mlatile/Target/Target.h"
 

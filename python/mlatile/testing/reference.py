@@ -50,10 +50,20 @@ def candidates(pool, indices, length):
     return row[(row >= 0) & (row < pool.slots)]
 
 
-def reference(q, pool, indices, *, sm_scale, topk_length=None, attn_sink=None, soft_cap=None):
+def _candidates_of(t, pool, indices, length):
+    """Of row t: the different valid slots as keys and values, and which of them every candidate is."""
+    slots = candidates(pool, indices[t], None if length is None else length[t])
+    unique, inverse = np.unique(slots, return_inverse=True)
+    return (*decode_slots(pool, unique), inverse)
+
+
+def reference(
+    q, pool, indices, *, sm_scale, topk_length=None, extra_pool=None, extra_indices=None, extra_topk_length=None,
+    attn_sink=None, soft_cap=None,
+):
     """q [T, H, d_qk], indices [T, W] (arrays of any number type); gives Reference.
 
-    soft_cap: logits become cap * tanh(logit / cap).
+    extra_*: a second pool and its lists, in the same softmax. soft_cap: logits become cap * tanh(logit / cap).
     """
     rows, heads, _ = q.shape
     q = np.asarray(q).astype(np.float64)
@@ -63,9 +73,11 @@ def reference(q, pool, indices, *, sm_scale, topk_length=None, attn_sink=None, s
     magnitude = np.zeros((rows, heads))
     sink = np.full(heads, -np.inf) if attn_sink is None else np.asarray(attn_sink, dtype=np.float64)
     for t in range(rows):
-        slots = candidates(pool, indices[t], None if topk_length is None else topk_length[t])
-        unique, inverse = np.unique(slots, return_inverse=True)
-        key, value = decode_slots(pool, unique)
+        key, value, inverse = _candidates_of(t, pool, indices, topk_length)
+        if extra_pool is not None:
+            more = _candidates_of(t, extra_pool, extra_indices, extra_topk_length)
+            inverse = np.concatenate([inverse, more[2] + len(key)])
+            key, value = np.concatenate([key, more[0]]), np.concatenate([value, more[1]])
         logits = scale * (q[t] @ key.T)[:, inverse]
         if soft_cap is not None:
             logits = soft_cap * np.tanh(logits / soft_cap)
@@ -77,7 +89,7 @@ def reference(q, pool, indices, *, sm_scale, topk_length=None, attn_sink=None, s
             lse[t] = np.where(np.isinf(top), top, base + np.log(total))
         usable = np.isfinite(total) & (total > 0)
         weight = np.where(usable[:, None], weight / np.where(usable, total, 1)[:, None], 0.0)
-        per_slot = np.zeros((heads, len(unique)))
+        per_slot = np.zeros((heads, len(key)))
         np.add.at(per_slot, (slice(None), inverse), weight)
         out[t] = per_slot @ value
         magnitude[t] = (per_slot @ np.abs(value)).max(axis=1, initial=0.0)

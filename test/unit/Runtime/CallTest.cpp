@@ -162,16 +162,95 @@ TEST(Call, Malformed) {
   }
 }
 
-TEST(Call, SecondCacheIsCheckedThenRefused) {
+TEST(Call, SecondCache) {
   SmallArrays arrays;
+  std::vector<uint8_t> pool(5 * 18688);
+  std::vector<int32_t> storage(3 * 100), lengths(3 * 4);
   Arguments a = arrays.arguments();
-  a.extraKvCache = a.kvCache;
-  a.extraIndices = a.indices;
-  a.extraPageSize = 48;
-  EXPECT_HAS(errorOf<UnsupportedError>([&] { prepare(a); }), "second cache");
-  a.extraIndices->type = DType::I64;
+  a.extraKvCache = hostTensor(pool.data(), DType::U8, {5, 18688});
+  a.extraIndices = {storage.data(), DType::I32, {3, 1, 64},
+                    {100, 64, 1},   {},         false};
+  a.extraPageSize = 32;
+  a.extraTopkLength = {lengths.data(), DType::I32, {3}, {4}, {}, false};
+  Call call = prepare(a);
+  EXPECT_EQ(call.extraKv.slots, 160);
+  EXPECT_EQ(call.extraKv.pageStride, 18688);
+  EXPECT_EQ(call.extraKv.rowStride, 576);
+  EXPECT_EQ(call.extraIndices.extents, (std::vector<int64_t>{1, 3, 64}));
+  EXPECT_EQ(call.extraIndices.strides, (std::vector<int64_t>{0, 100}));
+  EXPECT_EQ(call.extraLengths.extents, (std::vector<int64_t>{1, 3, 1}));
+  EXPECT_EQ(call.extraLengths.strides, (std::vector<int64_t>{0, 4}));
+  const Problem &p = call.plan->problem;
+  EXPECT_EQ(p.extraWidth, 64);
+  EXPECT_TRUE(p.hasExtraLengths);
+  EXPECT_FALSE(p.hasLengths);
+  EXPECT_EQ(p.extraFormat(), "dsv4");
+  // What is read must not be written.
+  a.lse = hostTensor(storage.data(), DType::F32, {3, 11});
   EXPECT_HAS(errorOf<ArgumentError>([&] { prepare(a); }),
-             "`extra_indices`: expected int32");
+             "`lse`: expected memory of its own, got an array that overlaps "
+             "`extra_indices`");
+}
+
+TEST(Call, MalformedSecondCache) {
+  struct Case {
+    void (*change)(Arguments &);
+    const char *text;
+  };
+  static std::vector<uint8_t> pool(1 << 20);
+  const Case cases[] = {
+      {[](Arguments &a) { a.extraIndices.reset(); },
+       "`extra_indices`: expected an array with extra_kv_cache"},
+      {[](Arguments &a) { a.extraPageSize.reset(); },
+       "`extra_page_size`: expected a value with extra_kv_cache"},
+      {[](Arguments &a) { a.extraPageSize = 0; },
+       "`extra_page_size`: expected 1 to 2147483647, got 0"},
+      {[](Arguments &a) { a.extraKvCache.reset(); },
+       "`extra_indices`: expected none without extra_kv_cache"},
+      {[](Arguments &a) { a.extraKvFormat = "dsv5"; },
+       "`extra_kv_format`: expected 'dsv3_2'"},
+      {[](Arguments &a) {
+         a.extraKvFormat = "dsv3_2";
+         a.extraPageSize = 16;
+       },
+       "`extra_kv_format`: expected a format with d_qk 512"},
+      {[](Arguments &a) { a.extraKvCache->type = DType::I8; },
+       "`extra_kv_cache`: expected uint8"},
+      {[](Arguments &a) { a.extraPageSize = 64; },
+       "`extra_kv_cache`: expected at least 37376 bytes a page"},
+      {[](Arguments &a) { a.extraPageStride = 18690; },
+       "`extra_page_stride`: expected a page stride that is a multiple of 16 "
+       "bytes, got 18690; the next good one is 18704"},
+      {[](Arguments &a) { a.extraPageStride = 18672; },
+       "`extra_page_stride`: expected at least 18688 bytes"},
+      {[](Arguments &a) { a.extraPageStride = 18704; },
+       "`extra_page_stride`: expected 18688, the stride of dimension 0"},
+      {[](Arguments &a) { a.extraIndices->type = DType::I64; },
+       "`extra_indices`: expected int32, got int64"},
+      {[](Arguments &a) { a.extraIndices->shape = {2, 64}; },
+       "`extra_indices`: expected shape [3, W] or [3, 1, W]"},
+      {[](Arguments &a) { a.extraIndices->shape = {3, 0}; },
+       "`extra_indices`: expected a width"},
+      {[](Arguments &a) {
+         a.extraTopkLength = hostTensor(pool.data(), DType::I32, {4});
+       },
+       "`extra_topk_length`: expected shape [3]"},
+      {[](Arguments &a) {
+         a.extraTopkLength = hostTensor(pool.data(), DType::I64, {3});
+       },
+       "`extra_topk_length`: expected int32, got int64"},
+      {[](Arguments &a) { a.extraKvCache->place = {true, 0}; },
+       "`extra_kv_cache`: expected an array on the host"},
+  };
+  for (const Case &c : cases) {
+    SmallArrays arrays;
+    Arguments a = arrays.arguments();
+    a.extraKvCache = hostTensor(pool.data(), DType::U8, {5, 18688});
+    a.extraIndices = hostTensor(pool.data(), DType::I32, {3, 64});
+    a.extraPageSize = 32;
+    c.change(a);
+    EXPECT_HAS(errorOf<ArgumentError>([&] { prepare(a); }), c.text);
+  }
 }
 
 TEST(Call, WorkspaceAlignment) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stands in for libmlatile_compiler.so: answers compile requests with the meta
-// of kernels/decode.mlir and runs a plain C++ version of its kernels, so that
+// of the kernel files and runs a plain C++ version of its kernels, so that
 // the run-time library is tested on its own, without LLVM. It reads its
 // parameters as docs/Pipeline.md section 4 says, independently of the packer.
 #define MLATILE_COMPILER_BUILDING
@@ -39,17 +39,22 @@ struct Compiled : mlatile_compiled {
   std::vector<mlatile_blob> entries;
 };
 
+Json argument(const char *name, const char *kind, int rank,
+              const char *element) {
+  return {{"name", name}, {"kind", kind}, {"rank", rank}, {"element", element}};
+}
 Json view(const char *name, int rank, const char *element) {
-  return {
-      {"name", name}, {"kind", "view"}, {"rank", rank}, {"element", element}};
+  return argument(name, "view", rank, element);
 }
 Json scalar(const char *name, const char *element) {
-  return {
-      {"name", name}, {"kind", "scalar"}, {"rank", 0}, {"element", element}};
+  return argument(name, "scalar", 0, element);
 }
+Json pool(const char *name) { return argument(name, "pool", 0, ""); }
 
-Json argumentsOf(const std::string &kernel) {
-  Json pool = {{"name", "kv"}, {"kind", "pool"}, {"rank", 0}, {"element", ""}};
+/// Kernels that know of a second cache have its arguments, used or not.
+bool takesExtra(const Json &params) { return params.contains("HAS_EXTRA"); }
+
+Json argumentsOf(const std::string &kernel, const Json &params) {
   Json parts = {view("part_o", 4, "f32"), view("part_m", 3, "f32"),
                 view("part_l", 3, "f32")};
   Json results = {view("out", 4, "bf16"), view("lse", 3, "f32")};
@@ -57,12 +62,19 @@ Json argumentsOf(const std::string &kernel) {
   auto append = [&](const Json &list) {
     args.insert(args.end(), list.begin(), list.end());
   };
-  if (kernel == "decode") {
-    append({view("q", 4, "bf16"), pool, view("indices", 3, "i32"),
-            view("lengths", 3, "i32"), view("sink", 1, "f32")});
+  if (kernel != "merge") {
+    append({view("q", 4, "bf16"), pool("kv"), view("indices", 3, "i32"),
+            view("lengths", 3, "i32")});
+    if (takesExtra(params))
+      append({pool("extra_kv"), view("extra_indices", 3, "i32"),
+              view("extra_lengths", 3, "i32")});
+    args.push_back(view("sink", 1, "f32"));
     append(results);
-    append(parts);
-    append({scalar("sm_scale", "f32"), scalar("num_splits", "index")});
+    if (kernel == "decode")
+      append(parts);
+    args.push_back(scalar("sm_scale", "f32"));
+    if (kernel == "decode")
+      args.push_back(scalar("num_splits", "index"));
   } else {
     append(parts);
     args.push_back(view("sink", 1, "f32"));
@@ -141,66 +153,103 @@ void storeRow(const Json &params, const Strided<uint16_t> &out,
         static_cast<float>(kind == 1 ? natural * 1.4426950408889634 : natural);
 }
 
-void decodeCta(const Json &params, int64_t pid, void *const *args) {
+/// A dsv4 pool and its lists.
+struct List {
+  uint8_t *pool;
+  int64_t slots, pageSize, pageStride, rowStride;
+  Strided<int32_t> indices, lengths;
+  explicit List(Parameters &p)
+      : pool(p.get<uint8_t *>()), slots(p.get<int64_t>()),
+        pageSize(p.get<int64_t>()), pageStride(p.get<int64_t>()),
+        rowStride(p.get<int64_t>()), indices(p, 3), lengths(p, 3) {}
+  int64_t width() const { return indices.extents[2]; }
+  int64_t length(bool hasLengths, int64_t b, int64_t s) const {
+    if (!hasLengths)
+      return width();
+    return std::clamp<int64_t>(lengths.at({b, s, 0}), 0, width());
+  }
+
+  /// Puts entry n of a row into the softmax, unless it is skipped.
+  void add(Row &row, int64_t n, const Strided<uint16_t> &q, float scale,
+           int64_t b, int64_t s, int64_t h) const {
+    int64_t slot = indices.at({b, s, n});
+    if (slot < 0 || slot >= slots)
+      return;
+    uint8_t *page = pool + slot / pageSize * pageStride;
+    uint8_t *data = page + slot % pageSize * rowStride;
+    uint8_t *scales = page + pageSize * rowStride + slot % pageSize * 8;
+    std::vector<double> key(512);
+    double sum = 0;
+    for (int d = 0; d < 512; ++d) {
+      uint16_t word = 0;
+      if (d >= 448)
+        std::memcpy(&word, data + 448 + 2 * (d - 448), 2);
+      key[static_cast<size_t>(d)] =
+          d < 448 ? fromE4M3(data[d]) * fromUE8M0(scales[d / 64])
+                  : fromBF16(word);
+      sum += fromBF16(q.at({b, s, h, d})) * key[static_cast<size_t>(d)];
+    }
+    double logit = scale * sum, m = std::max(row.m, logit);
+    double old = std::exp(row.m - m), weight = std::exp(logit - m);
+    row.l = row.l * old + weight;
+    for (size_t d = 0; d < 512; ++d)
+      row.o[d] = row.o[d] * old + weight * key[d];
+    row.m = m;
+  }
+};
+
+void attentionCta(const Json &params, int64_t pid, void *const *args) {
   Parameters p(args);
+  bool splitKernel = params.contains("SPLIT");
   Strided<uint16_t> q(p, 4);
-  char *pool = p.get<char *>();
-  int64_t slots = p.get<int64_t>(), pageSize = p.get<int64_t>();
-  int64_t pageStride = p.get<int64_t>(), rowStride = p.get<int64_t>();
-  Strided<int32_t> indices(p, 3), lengths(p, 3);
+  std::vector<List> lists = {List(p)};
+  if (takesExtra(params)) {
+    List extra(p);
+    if (params["HAS_EXTRA"].get<bool>())
+      lists.push_back(extra);
+  }
   Strided<float> sink(p, 1);
   Strided<uint16_t> out(p, 4);
-  Strided<float> lse(p, 3), partO(p, 4), partM(p, 3), partL(p, 3);
+  Strided<float> lse(p, 3);
+  std::vector<Strided<float>> parts;
+  if (splitKernel)
+    for (int rank : {4, 3, 3})
+      parts.emplace_back(p, rank);
   float scale = p.get<float>();
-  int64_t splits = p.get<int64_t>();
+  int64_t splits = splitKernel ? p.get<int64_t>() : 1;
 
   int64_t BH = params["BH"].get<int64_t>(), BN = params["BN"].get<int64_t>();
-  int64_t S = q.extents[1], H = q.extents[2], W = indices.extents[2];
+  int64_t S = q.extents[1], H = q.extents[2];
   int64_t headTiles = (H + BH - 1) / BH;
   int64_t split = pid % splits, tile = pid / splits % headTiles;
   int64_t r = pid / splits / headTiles, b = r / S, s = r % S;
-  int64_t perSplit = ((W + BN - 1) / BN + splits - 1) / splits * BN;
-  int64_t length = W;
-  if (params["HAS_LENGTH"].get<bool>())
-    length = std::clamp<int64_t>(lengths.at({b, s, 0}), 0, W);
-  int64_t begin = split * perSplit, end = std::min(begin + perSplit, length);
+  // Splits go over the tiles of the first list, then those of the second.
+  int64_t tiles = 0;
+  for (const List &list : lists)
+    tiles += (list.width() + BN - 1) / BN;
+  int64_t perSplit = (tiles + splits - 1) / splits;
   for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h) {
     Row row;
-    std::vector<double> key(512);
-    for (int64_t n = begin; n < end; ++n) {
-      int64_t slot = indices.at({b, s, n});
-      if (slot < 0 || slot >= slots)
-        continue;
-      auto *page =
-          reinterpret_cast<uint8_t *>(pool) + slot / pageSize * pageStride;
-      uint8_t *data = page + slot % pageSize * rowStride;
-      uint8_t *scales = page + pageSize * rowStride + slot % pageSize * 8;
-      double sum = 0;
-      for (int d = 0; d < 512; ++d) {
-        uint16_t word = 0;
-        if (d >= 448)
-          std::memcpy(&word, data + 448 + 2 * (d - 448), 2);
-        key[static_cast<size_t>(d)] =
-            d < 448 ? fromE4M3(data[d]) * fromUE8M0(scales[d / 64])
-                    : fromBF16(word);
-        sum += fromBF16(q.at({b, s, h, d})) * key[static_cast<size_t>(d)];
-      }
-      double logit = scale * sum, m = std::max(row.m, logit);
-      double old = std::exp(row.m - m), weight = std::exp(logit - m);
-      row.l = row.l * old + weight;
-      for (size_t d = 0; d < 512; ++d)
-        row.o[d] = row.o[d] * old + weight * key[d];
-      row.m = m;
+    int64_t before = 0; // tiles of the lists before
+    for (size_t i = 0; i < lists.size(); ++i) {
+      const List &list = lists[i];
+      int64_t end = list.length(
+          params[i ? "HAS_EXTRA_LENGTH" : "HAS_LENGTH"].get<bool>(), b, s);
+      int64_t from = std::max<int64_t>(split * perSplit - before, 0) * BN;
+      int64_t to = std::min(((split + 1) * perSplit - before) * BN, end);
+      for (int64_t n = from; n < to; ++n)
+        list.add(row, n, q, scale, b, s, h);
+      before += (list.width() + BN - 1) / BN;
     }
-    if (!params["SPLIT"].get<bool>()) {
+    if (!splitKernel || !params["SPLIT"].get<bool>()) {
       storeRow(params, out, lse, sink, b, s, h, row);
       continue;
     }
     for (int64_t d = 0; d < 512; ++d)
-      partO.at({split, r, h, d}) =
+      parts[0].at({split, r, h, d}) =
           static_cast<float>(row.o[static_cast<size_t>(d)]);
-    partM.at({split, r, h}) = static_cast<float>(row.m);
-    partL.at({split, r, h}) = static_cast<float>(row.l);
+    parts[1].at({split, r, h}) = static_cast<float>(row.m);
+    parts[2].at({split, r, h}) = static_cast<float>(row.l);
   }
 }
 
@@ -264,7 +313,7 @@ int mlatile_compiler_compile(const char *text, mlatile_compiled **result,
                {"threads", 128},
                {"shared_bytes", 40960},
                {"dynamic_shared_bytes", 40000},
-               {"args", argumentsOf(kernel)},
+               {"args", argumentsOf(kernel, request["params"])},
                {"buffers", {{"k", {0, 40000}}}},
                {"seconds", {{"total", 0.0}}}};
   meta["ptxas"] = nullptr;
@@ -294,6 +343,27 @@ void mlatile_compiler_free_compiled(mlatile_compiled *compiled) {
   delete static_cast<Compiled *>(compiled);
 }
 
+int mlatile_compiler_describe(const char *text, char **result, char **error) {
+  Json request = Json::parse(text);
+  std::string source = request["source"].get<std::string>();
+  if (request.contains("params") && source.find("refuse") != std::string::npos)
+    return fail(MLATILE_COMPILER_BAD_PARAMS, "requirement violated", error);
+  Json kernels = Json::array();
+  for (const char *name : {"decode", "merge"}) {
+    if (source.find(name) == std::string::npos)
+      continue;
+    Json args = argumentsOf(name, Json::object());
+    if (source.find("querys") != std::string::npos)
+      args[0]["name"] = "querys";
+    if (source.find("flat") != std::string::npos)
+      args[0]["rank"] = 3;
+    kernels.push_back(
+        {{"name", name}, {"params", {{{"name", "BN"}}}}, {"args", args}});
+  }
+  *result = copyOf(kernels.dump());
+  return MLATILE_COMPILER_OK;
+}
+
 int mlatile_compiler_info(const char *, char **info, char **) {
   *info = copyOf("{\"build_id\": \"fake\"}");
   return MLATILE_COMPILER_OK;
@@ -306,13 +376,23 @@ int mlatile_sim_load(const void *ir, size_t size, const char *,
   return MLATILE_COMPILER_OK;
 }
 
+MLATILE_COMPILER_API size_t
+fake_parameter_count(const mlatile_sim_program *program) {
+  const Json &params = program->request["params"];
+  size_t extra = takesExtra(params) ? 5 + 6 + 6 : 0;
+  size_t partials = params.contains("SPLIT") ? 8 + 6 + 6 + 1 : 0;
+  return program->request["kernel"] == "merge"
+             ? 8 + 6 + 6 + 2 + 8 + 6 + 1
+             : 8 + 5 + 6 + 6 + 2 + 8 + 6 + 1 + extra + partials;
+}
+
 int mlatile_sim_launch(mlatile_sim_program *program, unsigned gridX,
                        unsigned gridY, unsigned gridZ, unsigned block,
                        size_t shared, void *const *args, size_t count,
                        const char *options, char **stats, char **error) {
-  bool decode = program->request["kernel"] == "decode";
-  size_t expected = decode ? 8 + 5 + 6 + 6 + 2 + 8 + 6 + 8 + 6 + 6 + 2
-                           : 8 + 6 + 6 + 2 + 8 + 6 + 1;
+  const Json &params = program->request["params"];
+  bool merge = program->request["kernel"] == "merge";
+  size_t expected = fake_parameter_count(program);
   if (count != expected || gridY != 1 || gridZ != 1 || block != 128 ||
       shared != 40000)
     return fail(MLATILE_COMPILER_SIM_ERROR,
@@ -320,7 +400,7 @@ int mlatile_sim_launch(mlatile_sim_program *program, unsigned gridX,
                     std::to_string(count),
                 error);
   for (unsigned pid = 0; pid < gridX; ++pid)
-    (decode ? decodeCta : mergeCta)(program->request["params"], pid, args);
+    (merge ? mergeCta : attentionCta)(params, pid, args);
   if (stats)
     *stats =
         copyOf(Json{{"grid", gridX}, {"options", Json::parse(options)}}.dump());

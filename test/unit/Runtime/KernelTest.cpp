@@ -81,6 +81,40 @@ TEST(Kernels, SourceErrorsCarryTheLog) {
             getKernel(specNumbered(103), Need::Text));
 }
 
+TEST(Kernels, StepsArePartOfASource) {
+  auto withSteps = [](std::map<std::string, std::string> steps) {
+    KernelSpec spec = specNumbered(104);
+    spec.source = std::make_shared<KernelSource>(
+        KernelSource{"mine.mlir", "fine", {}, std::move(steps)});
+    return getKernel(spec, Need::Text);
+  };
+  EXPECT_EQ(withSteps({{"a", "b"}}), withSteps({{"a", "b"}}));
+  EXPECT_NE(withSteps({}), withSteps({{"a", "b"}}));
+  EXPECT_NE(withSteps({{"a", "b"}}), withSteps({{"a", "c"}}));
+  EXPECT_NE(withSteps({{"a", "b"}, {"c", "d"}}), withSteps({{"a", "b"}}));
+}
+
+TEST(Kernels, SourcesAreComparedWithACall) {
+  auto check = [](const std::string &text,
+                  std::map<std::string, std::string> params = {}) {
+    return [=] { checkSource({"mine.mlir", text, params}); };
+  };
+  EXPECT_NO_THROW(check("decode, merge")());
+  EXPECT_NO_THROW(check("decode", {{"BN", "16"}})());
+  EXPECT_HAS(errorOf<CompileError>(check("merge")),
+             "mine.mlir: expected a kernel `decode`, got `merge`");
+  EXPECT_HAS(errorOf<CompileError>(check("decode querys")),
+             "mine.mlir: kernel `decode`: nothing to pass for `querys`; there "
+             "are `extra_indices`, ");
+  EXPECT_HAS(errorOf<CompileError>(check("decode flat")),
+             "mine.mlir: `q`: the kernel expects rank 3 of bf16, got rank 4");
+  EXPECT_HAS(errorOf<ArgumentError>(check("decode", {{"NO", "1"}})),
+             "argument `params`: expected parameters of kernel `decode` of "
+             "mine.mlir, `BN`, got `NO`");
+  EXPECT_HAS(errorOf<ArgumentError>(check("decode refuse")),
+             "argument `params`: requirement violated");
+}
+
 TEST(Kernels, NeedOfMachineCode) {
   setenv("FAKE_NO_PTXAS", "1", 1);
   EXPECT_HAS(

@@ -18,7 +18,8 @@ struct Results {
 };
 
 Results runInputs(Inputs &inputs, std::optional<int64_t> splits,
-                  std::string *stats = nullptr, bool checked = false) {
+                  std::string *stats = nullptr, bool checked = false,
+                  const std::string &kernel = "auto") {
   Arguments a;
   a.q = hostTensor(inputs.q.data(), DType::BF16,
                    {inputs.tokens, inputs.heads, 512});
@@ -29,7 +30,19 @@ Results runInputs(Inputs &inputs, std::optional<int64_t> splits,
   a.kvFormat = "dsv4";
   a.pageSize = inputs.pageSize;
   a.smScale = inputs.smScale;
+  a.kernel = kernel;
   a.numSplits = splits;
+  if (inputs.extra) {
+    Cache &extra = *inputs.extra;
+    a.extraKvCache = hostTensor(extra.pool.data(), DType::U8,
+                                {extra.pages, extra.pageStride});
+    a.extraIndices = hostTensor(extra.indices.data(), DType::I32,
+                                {inputs.tokens, extra.width});
+    a.extraPageSize = extra.pageSize;
+    if (!extra.lengths.empty())
+      a.extraTopkLength =
+          hostTensor(extra.lengths.data(), DType::I32, {inputs.tokens});
+  }
   a.returnLse = true;
   if (!inputs.lengths.empty())
     a.topkLength =
@@ -70,6 +83,40 @@ TEST(Launch, AgreesWithTheReference) {
       EXPECT_TRUE(c.ok) << c.error << " " << c.cosine << " " << c.lseRatio;
       EXPECT_LT(c.error, 4e-3); // nothing but the rounding of out
     }
+}
+
+TEST(Launch, EveryKernelWithASecondCache) {
+  for (std::string kernel : {"decode", "prefill", "swapab"})
+    for (int64_t splits : {0, 1, 3, 40})
+      for (bool extras : {false, true}) {
+        if (splits > 1 && kernel != "decode")
+          continue;
+        InputOptions options;
+        options.tokens = 4;
+        options.heads = 17;
+        options.width = 65;
+        options.pageSize = 3;
+        options.extraWidth = 130;
+        options.extraPageSize = 7;
+        options.seed = static_cast<uint64_t>(splits);
+        options.lengths = options.sink = extras;
+        Inputs inputs = makeInputs(options);
+        std::optional<int64_t> given;
+        if (splits)
+          given = splits;
+        Results results = runInputs(inputs, given, nullptr, false, kernel);
+        Expected expected = computeReference(inputs);
+        Comparison c = compareWith(inputs, expected, results.out, results.lse,
+                                   boundsOf("bf16"));
+        EXPECT_TRUE(c.ok) << kernel << " " << c.error << " " << c.lseRatio;
+        EXPECT_LT(c.error, 4e-3);
+        // Without the second list the reference is another one.
+        Inputs alone = inputs;
+        alone.extra.reset();
+        EXPECT_FALSE(compareWith(inputs, computeReference(alone), results.out,
+                                 results.lse, boundsOf("bf16"))
+                         .ok);
+      }
 }
 
 TEST(Launch, ComparisonSeesErrors) {
@@ -140,6 +187,11 @@ TEST(Inputs, SameSeedSameBytes) {
   Inputs a = makeInputs(options), b = makeInputs(options);
   EXPECT_EQ(a.pool, b.pool);
   EXPECT_EQ(a.q, b.q);
+  options.extraWidth = 100;
+  Inputs two = makeInputs(options);
+  EXPECT_EQ(two.pool, a.pool);
+  EXPECT_EQ(two.sink, a.sink);
+  EXPECT_EQ(two.extra->indices.size(), 100u);
   options.seed = 1;
   EXPECT_NE(makeInputs(options).pool, a.pool);
 }

@@ -112,25 +112,23 @@ TEST(Plan, GridLimit) {
 
 TEST(Plan, DeclinesWithReasons) {
   Problem p = smallProblem();
-  p.kvFormat = "dots3_swa";
+  p.compute = "fp8";
   std::string text = errorOf<UnsupportedError>([&] { plan(p); });
-  EXPECT_HAS(text, "decode: format `dots3_swa` is not built yet (`dsv3_2`, "
-                   "`glm`, `glm53_nope`, `dsv4`, `dsv4_1` are)");
-  EXPECT_HAS(text, "prefill: not built yet");
+  for (const char *kernel : {"decode", "prefill", "swapab"})
+    EXPECT_HAS(text, std::string(kernel) +
+                         ": compute `fp8` is not built yet (`bf16` is)");
   EXPECT_EQ(supported(p).reason, text);
   EXPECT_FALSE(supported(p).ok);
+  p.kernel = "swapab";
+  EXPECT_EQ(supported(p).reason, "no kernel takes the problem: swapab: compute "
+                                 "`fp8` is not built yet (`bf16` is)");
 
   p = smallProblem();
-  p.kernel = "swapab";
+  p.kvFormat = "dsv4_nvfp4";
+  p.compute = "fp8_fast";
   EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }),
-             "swapab: not built yet");
-  p = smallProblem();
-  p.compute = "fp8";
-  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }), "compute `fp8`");
-  p = smallProblem();
-  p.extraWidth = 128;
-  p.extraPageSize = 64;
-  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }), "second cache");
+             "compute `fp8_fast` is refused for `dsv4_nvfp4`: its scales are "
+             "e4m3 per 16");
   EXPECT_TRUE(supported(smallProblem()).ok);
   EXPECT_EQ(supported(smallProblem()).reason, "");
 }
@@ -156,6 +154,12 @@ TEST(Plan, MalformedProblems) {
        "expected at least 28032 bytes"},
       {[](Problem &p) { p.rowStride = 576; }, "`row_stride`: expected none"},
       {[](Problem &p) { p.extraPageSize = 64; }, "without extra_width"},
+      {[](Problem &p) { p.extraKvFormat = "dsv4"; },
+       "`extra_kv_format`: expected none without extra_width, got 'dsv4'"},
+      {[](Problem &p) { p.extraPageStride = 64; },
+       "`extra_page_stride`: expected none without extra_width, got 64"},
+      {[](Problem &p) { p.hasExtraLengths = true; },
+       "`has_extra_topk_length`: expected none without extra_width"},
       {[](Problem &p) { p.extraWidth = 64; },
        "`extra_page_size`: expected a value"},
       {[](Problem &p) { p.kernel = "fast"; }, "`kernel`: expected 'auto'"},
@@ -182,6 +186,12 @@ TEST(Plan, MemoKeepsProblemsApart) {
   EXPECT_NE(a.key(), b.key());
   b = a;
   b.pageStride = 0;
+  EXPECT_NE(a.key(), b.key());
+  b = a;
+  b.extraPageStride = 0;
+  EXPECT_NE(a.key(), b.key());
+  b = a;
+  b.hasExtraLengths = true;
   EXPECT_NE(a.key(), b.key());
 }
 

@@ -5,10 +5,12 @@
 #ifndef MLATILE_RUNTIME_CALL_H
 #define MLATILE_RUNTIME_CALL_H
 
+#include "mlatile/Runtime/Kernel.h"
 #include "mlatile/Runtime/Plan.h"
 #include "mlatile/Runtime/Tensor.h"
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +28,10 @@ struct Arguments {
   double smScale = 0;
   std::optional<Tensor> topkLength; ///< int32 [T]
 
+  /// The second cache: pool, indices and page size all, or none of them.
   std::optional<Tensor> extraKvCache, extraIndices, extraTopkLength;
   std::optional<int64_t> extraPageSize;
-  std::optional<std::string> extraKvFormat;
+  std::optional<std::string> extraKvFormat; ///< default: kvFormat
 
   std::optional<Tensor> attnSink;  ///< float32 [H]
   std::optional<Tensor> out;       ///< bfloat16 [T, H, d_v]
@@ -71,6 +74,8 @@ struct Call {
   float smScale = 0;
   View q, indices, lengths, sink, out, lse; ///< rows framed as [B, S]
   Pool kv;
+  View extraIndices, extraLengths; ///< empty without a second cache
+  Pool extraKv;
   std::vector<int64_t> rowShape; ///< [T] or [B, S]
   int64_t dimV = 0;
   void *workspace = nullptr;
@@ -105,12 +110,21 @@ struct LaunchOptions {
   bool checked = false;         ///< executor: report races and bad accesses
   unsigned hostThreads = 0;     ///< executor: 0 is one a processor
   std::string *stats = nullptr; ///< executor: receives counts, a JSON array
+  /// CUDA: told each kernel of the call when it is in the stream.
+  std::function<void(const Kernel &)> launched;
 };
 
 /// Runs a call: compiles what is not there yet, then launches. Returns when the
-/// work is done on the executor, when it is in the stream on CUDA. Throws
-/// CompileError, LaunchError, UnsupportedError.
+/// work is done on the executor, when it is in the stream on CUDA (without a
+/// workspace of the caller's: when it is done). While the stream is captured
+/// into a graph nothing is allocated, loaded or compiled: a call that would
+/// need it is an ArgumentError (workspace) or an UnsupportedError (kernels).
+/// Throws CompileError, LaunchError, UnsupportedError.
 void launch(const Call &call, const LaunchOptions &options = {});
+
+/// Gets all kernels of a plan and loads them on the device, so that a launch
+/// in a capture has them. ArgumentError where the plan is for another target.
+void preload(const Plan &plan, int ordinal = 0);
 
 } // namespace mlatile
 #endif

@@ -39,7 +39,10 @@ public:
 
   void *data() const { return pointer; }
   size_t size() const { return bytes; }
+  /// Return when the copy is done; download() waits for no stream but the
+  /// legacy default stream.
   void upload(const void *host, size_t count, size_t offset = 0);
+  void fill(uint8_t byte);
   void download(void *host, size_t count, size_t offset = 0) const;
 
 private:

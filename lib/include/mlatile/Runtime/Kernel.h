@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace mlatile {
+struct Problem;
 
 /// One argument of a kernel, in the order of its parameters.
 struct KernelArgument {
@@ -43,9 +44,16 @@ struct Kernel {
   std::string cubin;  ///< empty where ptxas was not asked for
   std::string origin; ///< "compiled", or the folder it came from
 
-  /// Registers, spills, shared memory, threads, seconds: a JSON object.
-  std::string report() const;
+  /// What the compiler and ptxas say of the kernel and what the cost model
+  /// predicts, a JSON object (docs/HostApi.md, "Report"). `problem` is what the
+  /// prediction is for, by default reportProblem(); without a format it is the
+  /// kernel's own, without splits they are chosen to fill the target's card.
+  std::string report(const Problem *problem = nullptr) const;
 };
+
+/// What a report predicts for where no problem is given: 8 rows of 64 heads,
+/// 2048 candidates, and as many in a second cache where the kernel has one.
+Problem reportProblem();
 
 /// What a caller will do with a kernel.
 enum class Need {
@@ -55,10 +63,19 @@ enum class Need {
   Executor, ///< bitcode
 };
 
+/// Parses and verifies a kernel file and compares it with what a call passes
+/// and its author binds; lowers nothing. Throws CompileError, ArgumentError.
+void checkSource(const KernelSource &source);
+
 /// A kernel, from memory, else a folder of prebuilt kernels (Device and Cubin
 /// only), else the compiler library. Any number of threads that ask for one
 /// kernel compile it once. Throws CompileError or UnsupportedError.
 std::shared_ptr<const Kernel> getKernel(const KernelSpec &spec, Need need);
+
+/// Compiles the kernel to PTX once more, whoever has it already, and writes the
+/// IR after every pass to FOLDER/NAME (KernelSpec::name). With
+/// $MLATILE_DUMP_DIR every compilation of the process writes there.
+void dumpKernel(const KernelSpec &spec, const std::string &folder);
 
 /// Parses the meta of a kernel. Throws Error on text that is not such.
 KernelMeta parseMeta(const std::string &json);

@@ -36,7 +36,8 @@ void allowCompiling(bool allow);
 
 /// Problems of a JSON text: an array of objects whose keys are those of
 /// `mlatile.plan` in Python, besides "name" and "run" (ignored),
-/// "has_topk_length" and "lse" ("none", "2", "e"). Throws ArgumentError.
+/// "has_topk_length", "has_extra_topk_length" and "lse" ("none", "2", "e").
+/// Throws ArgumentError.
 std::vector<Problem> parseProblems(const std::string &json);
 
 /// All kernels that the problems need for the target, each once.

@@ -22,6 +22,13 @@ struct LaunchStep {
   std::string why;   ///< one line for people
 };
 
+/// What the planner thought of one kernel.
+struct Candidate {
+  std::string kernel;
+  bool taken = false;
+  std::string why; ///< of being taken, passed over, or unable
+};
+
 /// Where the partial results of the splits stand in the workspace, bytes.
 struct PartialLayout {
   int64_t outputs = 0; ///< f32 [splits, rows, heads, d_v]
@@ -40,8 +47,9 @@ struct Plan {
   int64_t workspaceBytes = 0; ///< exact; 256-aligned base
   int64_t counterBytes = 0;   ///< leading bytes that must be zero at first use
   PartialLayout partials;     ///< empty unless numSplits > 1
-  std::vector<LaunchStep> launches; ///< empty where there are no rows
-  std::vector<std::string> reasons; ///< decisions, one line each
+  std::vector<LaunchStep> launches;  ///< empty where there are no rows
+  std::vector<Candidate> candidates; ///< every kernel, the taken one first
+  std::vector<std::string> reasons;  ///< decisions, one line each
 
   /// The whole plan for people, several lines.
   std::string explain() const;

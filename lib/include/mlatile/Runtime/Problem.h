@@ -24,6 +24,9 @@ struct KernelSource {
   std::string name; ///< for diagnostics, usually the path
   std::string text; ///< MLIR
   std::map<std::string, std::string> params; ///< bound besides the planned ones
+  /// Files of steps that come before those of the compiler: path and MLIR. They
+  /// are part of the kernel: other steps are another kernel.
+  std::map<std::string, std::string> steps = {};
 };
 
 /// One sparse-MLA problem. Fields that are left out are chosen by the planner.
@@ -40,10 +43,12 @@ struct Problem {
 
   bool hasSink = false;
   bool hasLengths = false;
+  bool hasExtraLengths = false; ///< of the second cache's lists
   LseKind lse = LseKind::None;
 
-  std::optional<int64_t> pageStride; ///< bytes, a multiple of 16
-  std::optional<int64_t> rowStride;  ///< bytes, inline formats only
+  std::optional<int64_t> pageStride;      ///< bytes, a multiple of 16
+  std::optional<int64_t> extraPageStride; ///< of the second cache
+  std::optional<int64_t> rowStride;       ///< bytes, inline formats only
 
   std::string kernel = "auto";      ///< "auto", "decode", "prefill", "swapab"
   std::string compute = "auto";     ///< "auto", "bf16", "fp8", "fp8_fast"
@@ -52,6 +57,10 @@ struct Problem {
   std::optional<int64_t> numSMs;    ///< default: the card table's
   std::shared_ptr<const KernelSource> source; ///< null: the built-in kernels
 
+  /// Format of the second cache; meaningful where there is one.
+  const std::string &extraFormat() const {
+    return extraKvFormat ? *extraKvFormat : kvFormat;
+  }
   /// All fields as text, equal if and only if the problems are.
   std::string key() const;
 };

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "KernelParameters.h"
+
+#include "Implementations.h"
+#include "Text.h"
+#include "mlatile/Runtime/Error.h"
+#include "mlatile/Target/Format.h"
+
+#include <charconv>
+
+namespace mlatile {
+namespace {
+struct TileRow {
+  const char *kernel;
+  int mostDimQK; ///< elements of a key that it has room for
+  Tiles tiles;
+};
+// The table of docs/HostApi.md, "Tiles". Of the rows for a kernel and format,
+// heads ascend. Accumulators are f32: heads x value columns x 4 bytes / (128
+// bytes x warps) registers a thread; the query is in shared memory in 16 bits
+// beside two stages of gathered rows.
+// clang-format off
+constexpr TileRow kTiles[] = {
+  // kernel    d_qk  heads candidates warps
+  {"decode",    576, {16, 32, 4}},
+  {"decode",   1088, {16, 16, 8}},
+  {"prefill",   512, {16, 32, 4}},
+  {"prefill",   512, {32, 32, 8}},
+  {"prefill",   512, {64, 16, 8}},
+  {"prefill",   576, {16, 32, 4}},
+  {"prefill",   576, {32, 32, 8}},
+  {"prefill",  1088, {16, 16, 8}},
+  // A warp owns 8 heads and at most 512 value columns.
+  {"swapab",    512, { 8, 16, 1}},
+  {"swapab",    512, {16, 16, 2}},
+  {"swapab",    512, {32, 16, 4}},
+  {"swapab",    576, { 8, 16, 1}},
+  {"swapab",    576, {16, 16, 2}},
+  {"swapab",   1088, { 8, 16, 2}},
+  {"swapab",   1088, {16, 16, 4}},
+};
+// clang-format on
+
+/// Accumulators of 8-bit and 4-bit payloads stand differently in registers. A
+/// second cache of the other kind needs them once through shared memory, which
+/// has room for those of this many heads.
+constexpr int64_t kMostMixedHeads = 16;
+
+bool hasMixedPayloads(const Problem &problem) {
+  return problem.extraWidth &&
+         formatNamed("kv_format", problem.kvFormat).payload !=
+             formatNamed("extra_kv_format", problem.extraFormat()).payload;
+}
+
+/// What the call decides cannot be bound by the kernel's author.
+void addSourceParams(KernelSpec &spec) {
+  for (const auto &[name, value] : spec.source->params) {
+    for (const char *own : {"FMT", "EXTRA", "HAS_EXTRA", "HAS_LENGTH",
+                            "HAS_EXTRA_LENGTH", "HAS_SINK", "SPLIT", "LSE"})
+      if (name == own)
+        throw ArgumentError(
+            "params", "expected none of `FMT`, `EXTRA`, `HAS_EXTRA`, "
+                      "`HAS_LENGTH`, `HAS_EXTRA_LENGTH`, `HAS_SINK`, `SPLIT` "
+                      "and `LSE`, which the call binds, got `" +
+                          name + "`");
+    spec.params[name] = value;
+  }
+}
+
+/// A positive parameter of an author's, or what stands for it. What is no such
+/// number is refused where parameters are bound, with the line.
+int64_t boundNumber(const KernelSource &source, const char *name,
+                    int64_t otherwise) {
+  auto given = source.params.find(name);
+  int64_t value = 0;
+  if (given != source.params.end()) {
+    const std::string &text = given->second;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+  }
+  return value > 0 ? value : otherwise;
+}
+
+/// A kernel file that knows of a second cache has the parameter HAS_EXTRA;
+/// those of kernels/ have it.
+bool takesSecondCache(const Problem &problem) {
+  return !problem.source ||
+         problem.source->text.find("HAS_EXTRA") != std::string::npos;
+}
+} // namespace
+
+Tiles tilesOf(const std::string &kernel, const Problem &problem) {
+  const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
+  const TileRow *chosen = nullptr;
+  int64_t least = 0; // padded heads of the narrowest tile
+  for (const TileRow &row : kTiles) {
+    if (kernel != row.kernel || row.mostDimQK < format.dimQK())
+      continue;
+    if (chosen && row.mostDimQK != chosen->mostDimQK)
+      break; // narrower formats come first
+    if (hasMixedPayloads(problem) && row.tiles.heads > kMostMixedHeads)
+      continue;
+    int64_t padded = roundUp(problem.numHeads, row.tiles.heads);
+    if (!chosen)
+      least = padded;
+    if (3 * padded <= 4 * least)
+      chosen = &row;
+  }
+  if (!chosen)
+    throw UnsupportedError("no tile of `" + kernel + "` holds keys of " +
+                           std::to_string(format.dimQK()) + " elements, as `" +
+                           std::string(format.name) + "` has");
+  Tiles tiles = chosen->tiles;
+  if (problem.source) {
+    tiles.heads = boundNumber(*problem.source, "BH", tiles.heads);
+    tiles.candidates = boundNumber(*problem.source, "BN", tiles.candidates);
+    tiles.warps = boundNumber(*problem.source, "WARPS", tiles.warps);
+  }
+  return tiles;
+}
+
+int64_t candidateTiles(const Problem &problem, int64_t tile) {
+  return ceilDiv(problem.width, tile) +
+         ceilDiv(problem.extraWidth.value_or(0), tile);
+}
+
+int64_t rowCtas(const Problem &problem, const Tiles &tiles) {
+  int64_t headTiles = ceilDiv(problem.numHeads, tiles.heads);
+  int64_t ctas = problem.numTokens * headTiles;
+  if (ctas > kMaxGridX)
+    throw ArgumentError("num_tokens",
+                        "expected at most " +
+                            std::to_string(kMaxGridX / headTiles) +
+                            " rows of " + std::to_string(problem.numHeads) +
+                            " heads (CTAs on grid x), got " +
+                            std::to_string(problem.numTokens));
+  return ctas;
+}
+
+KernelSpec attentionSpec(const std::string &file, const Problem &problem,
+                         const Plan &plan, const Tiles &tiles, bool partial) {
+  KernelSpec spec;
+  spec.file = file;
+  spec.symbol = file;
+  spec.params = {
+      {"FMT", problem.kvFormat},
+      {"BH", std::to_string(tiles.heads)},
+      {"BN", std::to_string(tiles.candidates)},
+      {"WARPS", std::to_string(tiles.warps)},
+      {"HAS_LENGTH", boolean(problem.hasLengths)},
+      {"HAS_SINK", boolean(problem.hasSink && !partial)},
+      {"LSE", std::to_string(partial ? 0 : static_cast<int>(problem.lse))},
+  };
+  if (takesSecondCache(problem)) {
+    bool extra = problem.extraWidth.has_value();
+    spec.params["EXTRA"] = extra ? problem.extraFormat() : problem.kvFormat;
+    spec.params["HAS_EXTRA"] = boolean(extra);
+    spec.params["HAS_EXTRA_LENGTH"] = boolean(problem.hasExtraLengths);
+  }
+  spec.target = plan.target;
+  spec.source = problem.source;
+  if (spec.source)
+    addSourceParams(spec);
+  return spec;
+}
+
+std::optional<std::string> declineCommon(const Problem &problem) {
+  if (problem.extraWidth && !takesSecondCache(problem))
+    return "kernel file `" + problem.source->name +
+           "` takes one cache: it has no parameter HAS_EXTRA";
+  const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
+  const CacheFormat &extra =
+      formatNamed("extra_kv_format", problem.extraFormat());
+  bool fp8 = problem.compute == "fp8" || problem.compute == "fp8_fast";
+  for (const CacheFormat *each : {&format, &extra})
+    if (fp8 && each->payload == PayloadType::E2M1)
+      return "compute `" + problem.compute + "` is refused for `" +
+             std::string(each->name) + "`: its scales are e4m3 per 16";
+  if (fp8)
+    return "compute `" + problem.compute + "` is not built yet (`bf16` is)";
+  return std::nullopt;
+}
+
+std::optional<std::string> declineWholeRow(const Problem &problem) {
+  if (problem.source)
+    return "kernel file `" + problem.source->name +
+           "` stands in the place of decode";
+  if (problem.numSplits.value_or(1) > 1)
+    return "num_splits " + std::to_string(*problem.numSplits) +
+           " is asked for, and one CTA walks all candidates of a row (1 or "
+           "none is accepted)";
+  return declineCommon(problem);
+}
+
+void chooseCompute(const Problem &problem, Plan &plan) {
+  plan.compute = "bf16";
+  plan.reasons.push_back(problem.compute == "auto"
+                             ? "compute: bf16, the only mode built"
+                             : "compute: bf16, as asked for");
+}
+
+const char *boolean(bool value) { return value ? "true" : "false"; }
+
+std::string rowsText(const Problem &problem, int64_t headTiles) {
+  return std::to_string(problem.numTokens) + " rows x " +
+         std::to_string(headTiles) + " head tiles";
+}
+
+} // namespace mlatile

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel of kernels/ does for a problem, for the cost model: sizes from
+// its parameters, counts by formulas until it is compiled.
+#ifndef MLATILE_LIB_RUNTIME_KERNELWORK_H
+#define MLATILE_LIB_RUNTIME_KERNELWORK_H
+
+#include "mlatile/Runtime/CostModel.h"
+#include "mlatile/Runtime/Problem.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mlatile {
+
+/// The launch of kernel `name` with these parameters for a problem in `splits`
+/// splits. Nothing where the parameters are not those of an attention kernel
+/// or of a merge (KernelParameters.h).
+std::optional<LaunchWork>
+estimateWork(std::string_view name,
+             const std::map<std::string, std::string> &params,
+             const Problem &problem, int64_t splits);
+
+} // namespace mlatile
+#endif

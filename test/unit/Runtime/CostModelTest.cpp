@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The formulas of docs/CostModel.md, each where it alone decides.
+#include "mlatile/Runtime/CostModel.h"
+
+#include "KernelWork.h"
+#include "mlatile/Target/Format.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlatile;
+
+namespace {
+
+/// Round numbers: 100 SMs of sm_120a at 1 GHz.
+Card card() {
+  return {"card", "sm_120a", 100, 1 << 20, 1e12, 4e12, 1e9, {1000, 2000, 0, 0}};
+}
+
+/// One CTA of four warps that fills an SM's shared memory; nothing to do yet.
+LaunchWork work() {
+  LaunchWork work;
+  work.grid = 1;
+  work.threads = 128;
+  work.sharedBytes = 100'000;
+  return work;
+}
+
+LoopWork loop(double instructions) {
+  LoopWork loop;
+  loop.instructions = instructions;
+  loop.ahead = 1;
+  loop.iterations = 1000;
+  return loop;
+}
+
+constexpr double kLaunch = 1.5;
+
+double us(const LaunchWork &work, const Card &on = card()) {
+  std::optional<Prediction> prediction = predict(work, on);
+  EXPECT_TRUE(prediction);
+  return prediction ? prediction->microseconds : -1;
+}
+Limiter limiter(const LaunchWork &work, const Card &on = card()) {
+  std::optional<Prediction> prediction = predict(work, on);
+  EXPECT_TRUE(prediction);
+  return prediction ? prediction->limiter : Limiter::Launch;
+}
+
+TEST(CostModel, ALaunchAndItsCode) {
+  LaunchWork empty = work();
+  EXPECT_NEAR(us(empty), kLaunch, 1e-9);
+  EXPECT_EQ(limiter(empty), Limiter::Launch);
+  empty.instructions = 64; // 1 KB
+  EXPECT_NEAR(us(empty), kLaunch + 0.070, 1e-9);
+  empty.chain = 3;
+  EXPECT_NEAR(us(empty), kLaunch + 0.070 + 2.1, 1e-9);
+}
+
+TEST(CostModel, AWarpAloneWaitsForItself) {
+  LaunchWork one = work();
+  one.loops = {loop(4000)};
+  // 1000 a warp, 3.6 clocks each.
+  EXPECT_NEAR(us(one), kLaunch + 3600, 1e-6);
+  EXPECT_EQ(limiter(one), Limiter::Latency);
+  one.loops[0].barriers = 10;
+  EXPECT_NEAR(us(one), kLaunch + 3900, 1e-6);
+  // Roles: as busy as the busiest unit, four instructions a clock.
+  one.loops[0].overlap = 1;
+  EXPECT_NEAR(us(one), kLaunch + 1000, 1e-6);
+  EXPECT_EQ(limiter(one), Limiter::Issue);
+}
+
+TEST(CostModel, EachUnitCanBeTheLimit) {
+  LaunchWork one = work();
+  one.loops = {loop(4)};
+  one.loops[0].mmaFlops[size_t(MmaRate::F16)] = 2e6;
+  EXPECT_NEAR(us(one), kLaunch + 2000 + 3.6, 1e-6);
+  EXPECT_EQ(limiter(one), Limiter::Mma);
+  one.loops[0].sharedBytes = 128 * 3000;
+  EXPECT_NEAR(us(one), kLaunch + 3000, 1e-6);
+  EXPECT_EQ(limiter(one), Limiter::Shared);
+  one.loops[0].conversions = 8000;
+  EXPECT_NEAR(us(one), kLaunch + 4000, 1e-6);
+  EXPECT_EQ(limiter(one), Limiter::Conversion);
+}
+
+TEST(CostModel, LatencyIsHiddenByWhatIsAhead) {
+  LaunchWork one = work();
+  one.loops = {loop(4)};
+  EXPECT_NEAR(us(one), kLaunch + 700, 1e-6);
+  one.loops[0].ahead = 2;
+  EXPECT_NEAR(us(one), kLaunch + 350, 1e-6);
+  one.loops[0].ahead = 0;
+  EXPECT_NEAR(us(one), kLaunch + 703.6, 1e-6);
+  one.loops[0].readsMemory = false;
+  EXPECT_NEAR(us(one), kLaunch + 253.6, 1e-6);
+}
+
+TEST(CostModel, WavesOverTheSMs) {
+  LaunchWork many = work();
+  many.loops = {loop(4000)};
+  many.grid = 100;
+  EXPECT_NEAR(us(many), kLaunch + 3600, 1e-6);
+  many.grid = 101;
+  EXPECT_NEAR(us(many), kLaunch + 7200, 1e-6);
+  // Two on an SM: the second adds what the busiest unit takes.
+  many.sharedBytes = 50'176;
+  EXPECT_EQ(residentCtas(many, card()), 2);
+  EXPECT_NEAR(us(many), kLaunch + 4600, 1e-6);
+  many.grid = 300;
+  EXPECT_NEAR(us(many), kLaunch + 4600 + 3600, 1e-6);
+}
+
+TEST(CostModel, WhatFitsOnAnSM) {
+  LaunchWork one = work();
+  EXPECT_EQ(residentCtas(one, card()), 1);
+  one.sharedBytes = 101'377;
+  EXPECT_EQ(residentCtas(one, card()), 0);
+  EXPECT_FALSE(predict(one, card()));
+  one.sharedBytes = 0;
+  EXPECT_EQ(residentCtas(one, card()), 12) << "1536 threads";
+  one.threads = 32;
+  EXPECT_EQ(residentCtas(one, card()), 24);
+  one.threads = 128;
+  one.registers = 168; // three warps a quarter
+  EXPECT_EQ(residentCtas(one, card()), 3);
+  one.registers = 255;
+  EXPECT_EQ(residentCtas(one, card()), 2);
+  one.threads = 1024;
+  EXPECT_EQ(residentCtas(one, card()), 0);
+}
+
+TEST(CostModel, MemoryAndL2) {
+  LaunchWork bytes = work();
+  bytes.grid = 100;
+  bytes.memoryBytes = 1e9;
+  EXPECT_NEAR(us(bytes), kLaunch + 1000, 1e-6);
+  EXPECT_EQ(limiter(bytes), Limiter::Memory);
+  bytes.l2Bytes = 8e9;
+  EXPECT_NEAR(us(bytes), kLaunch + 2000, 1e-6);
+  EXPECT_EQ(limiter(bytes), Limiter::L2);
+}
+
+TEST(CostModel, SharedRowsComeFromMemoryOnceIfL2KeepsThem) {
+  LaunchWork rows = work();
+  rows.grid = 4000;
+  rows.sharers = 4;
+  // Lists of 1 GB, 1/40 of them in flight: 25 MB.
+  rows.gatherBytes = 4e9;
+  Card big = card();
+  big.l2Bytes = 32 << 20;
+  EXPECT_NEAR(us(rows, big), kLaunch + 1000, 1e-6);
+  // Half of that fits: the three others find half of their rows.
+  big.l2Bytes = 12'500'000;
+  EXPECT_NEAR(us(rows, big), kLaunch + 2500, 1e-6);
+  EXPECT_EQ(limiter(rows, big), Limiter::Memory);
+}
+
+TEST(CostModel, AMissingMmaIsNoTime) {
+  LaunchWork one = work();
+  one.loops = {loop(4)};
+  one.loops[0].mmaFlops[size_t(MmaRate::BlockScaled8)] = 1;
+  EXPECT_FALSE(predict(one, card()));
+  one.grid = 0;
+  one.loops.clear();
+  EXPECT_FALSE(predict(one, card()));
+}
+
+Problem problem() {
+  Problem problem;
+  problem.numTokens = 4;
+  problem.numHeads = 40;
+  problem.width = 500;
+  problem.kvFormat = "dsv4";
+  problem.pageSize = 64;
+  return problem;
+}
+
+TEST(KernelWork, SizesOfAnAttentionKernel) {
+  std::map<std::string, std::string> params = {
+      {"FMT", "dsv4"}, {"BH", "16"}, {"BN", "32"}, {"WARPS", "4"}};
+  auto work = estimateWork("decode", params, problem(), 3);
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->grid, 4 * 3 * 3);
+  EXPECT_EQ(work->sharers, 3);
+  EXPECT_EQ(work->threads, 128);
+  ASSERT_EQ(work->loops.size(), 1u);
+  EXPECT_EQ(work->loops[0].iterations, 6); // 16 tiles of 32 in 3 splits
+  EXPECT_EQ(work->loops[0].mma, 256);
+  EXPECT_EQ(work->gatherBytes, 4.0 * 3 * 500 * (576 + 8 + 4));
+  Problem two = problem();
+  two.extraWidth = 100;
+  auto both = estimateWork("decode", params, two, 1);
+  ASSERT_EQ(both->loops.size(), 2u);
+  EXPECT_EQ(both->loops[1].iterations, 4);
+}
+
+TEST(KernelWork, SizesOfAMerge) {
+  auto work = estimateWork(
+      "merge", {{"BH", "16"}, {"BD", "64"}, {"WARPS", "4"}}, problem(), 7);
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->grid, 4 * 3 * 8);
+  ASSERT_EQ(work->loops.size(), 1u);
+  EXPECT_EQ(work->loops[0].iterations, 7);
+}
+
+TEST(KernelWork, OtherParametersAreNoKernelOfOurs) {
+  EXPECT_FALSE(estimateWork("decode", {}, problem(), 1));
+  EXPECT_FALSE(estimateWork("decode", {{"BN", "32"}}, problem(), 1));
+  EXPECT_FALSE(estimateWork(
+      "decode", {{"FMT", "none"}, {"BH", "16"}, {"BN", "32"}, {"WARPS", "4"}},
+      problem(), 1));
+  EXPECT_FALSE(estimateWork(
+      "decode", {{"FMT", "dsv4"}, {"BH", "x"}, {"BN", "32"}, {"WARPS", "4"}},
+      problem(), 1));
+}
+
+} // namespace
