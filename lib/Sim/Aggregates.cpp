@@ -231,8 +231,8 @@ private:
           continue;
         for (User *user : inst->users()) {
           auto *other = dyn_cast<Instruction>(user);
-          bool unusedExtract =
-              other && isa<ExtractValueInst>(other) && other->use_empty();
+          auto *extract = dyn_cast<ExtractValueInst>(user);
+          bool unusedExtract = extract && extract->use_empty();
           if (!other || (!dead.count(other) && !unusedExtract)) {
             dead.erase(inst);
             changed = true;

@@ -44,6 +44,21 @@ inline void checkShared(Lane *lane, const void *address, uint32_t bytes,
     failRange(lane, address, bytes, what, site);
 }
 
+/// What holds for a bulk copy in either direction; `shared` is that end of it
+/// which lies in shared memory.
+void checkBulk(Lane *lane, const void *dst, const void *src, const void *shared,
+               uint32_t size, uint32_t site) {
+  if (size % 16)
+    failAt(
+        lane, site,
+        formatv("expected a bulk copy size that is a multiple of 16, got {0}",
+                size)
+            .str());
+  checkAligned(lane, dst, 16, "bulk copy destination", site);
+  checkAligned(lane, src, 16, "bulk copy source", site);
+  checkShared(lane, shared, size, "bulk copy", site);
+}
+
 } // namespace
 
 void mlatile::sim::landThreadCopies(Lane *lane, uint32_t end) {
@@ -118,15 +133,7 @@ void mlatile::sim::copyAsyncArrive(Lane *lane, void *address, uint32_t noinc,
 
 void mlatile::sim::bulkLoad(Lane *lane, void *dst, void *address,
                             const void *src, uint32_t size, uint32_t site) {
-  if (size % 16)
-    failAt(
-        lane, site,
-        formatv("expected a bulk copy size that is a multiple of 16, got {0}",
-                size)
-            .str());
-  checkAligned(lane, dst, 16, "bulk copy destination", site);
-  checkAligned(lane, src, 16, "bulk copy source", site);
-  checkShared(lane, dst, size, "bulk copy", site);
+  checkBulk(lane, dst, src, /*shared=*/dst, size, site);
   Mbarrier &bar = findMbarrier(lane, address, site, "bulk copy");
   Cta &cta = ctaOf(lane);
   if (cta.checker) {
@@ -145,15 +152,7 @@ void mlatile::sim::bulkLoad(Lane *lane, void *dst, void *address,
 
 void mlatile::sim::bulkStore(Lane *lane, void *dst, const void *src,
                              uint32_t size, uint32_t site) {
-  if (size % 16)
-    failAt(
-        lane, site,
-        formatv("expected a bulk copy size that is a multiple of 16, got {0}",
-                size)
-            .str());
-  checkAligned(lane, dst, 16, "bulk copy destination", site);
-  checkAligned(lane, src, 16, "bulk copy source", site);
-  checkShared(lane, src, size, "bulk copy", site);
+  checkBulk(lane, dst, src, /*shared=*/src, size, site);
   Cta &cta = ctaOf(lane);
   if (cta.checker) {
     cta.checker->global(lane, dst, size, true, "bulk copy", site);

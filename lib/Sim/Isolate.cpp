@@ -132,7 +132,7 @@ void giveSignature(Rewrite &rewrite, Function &kernel) {
 
 uint32_t Rewrite::siteOf(const Instruction &inst, StringRef what) {
   std::string text = what.str();
-  if (DebugLoc at = inst.getDebugLoc()) {
+  if (const DebugLoc &at = inst.getDebugLoc()) {
     StringRef file = at->getFilename();
     text += formatv(" at {0}:{1}:{2}",
                     file.rsplit('/').second.empty() ? file

@@ -233,8 +233,8 @@ R toInteger(T x) {
     return 0;
   constexpr T low = static_cast<T>(std::numeric_limits<R>::min());
   // The first value above the range, exact in T.
-  constexpr T high =
-      static_cast<T>(std::numeric_limits<R>::max() / 2 + 1) * T(2);
+  constexpr R half = std::numeric_limits<R>::max() / 2 + 1;
+  constexpr T high = static_cast<T>(half) * T(2);
   if (x < low)
     return std::numeric_limits<R>::min();
   if (x >= high)
