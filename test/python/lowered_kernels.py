@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -17,7 +18,9 @@ import mlatile
 
 BUILD = pathlib.Path(mlatile._mlatile.__file__).resolve().parents[2]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-DECODE = SOURCE / "kernels" / "decode.mlir"
+KERNELS = SOURCE / "kernels"
+DECODE = KERNELS / "decode.mlir"
+ATTEND = "steps/attend.mlir"
 PTXAS = os.environ.get("MLATILE_PTXAS") or shutil.which("ptxas")
 needs_ptxas = pytest.mark.skipif(not PTXAS, reason="no ptxas")
 
@@ -65,11 +68,41 @@ class Compiled:
         self.meta, self.blobs = meta, blobs
 
 
-def compile_kernel(source=None, kernel="decode", target="sm_120a", cubin=False, **params):
-    """source: a path; None: the built-in kernels/decode.mlir of the checkout."""
+def edited(folder, changes, kernel="decode.mlir"):
+    """kernels/ in a folder of its own, with changes {file: {old: new}}, each of which its file has once; gives the path
+    of the kernel's file. Always of one time stamp."""
+    for path in (KERNELS / kernel, *KERNELS.glob("steps/*.mlir")):
+        name = str(path.relative_to(KERNELS))
+        text = path.read_text()
+        for old, new in changes.get(name, {}).items():
+            assert text.count(old) == 1, (name, old)
+            text = text.replace(old, new)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+        os.utime(folder / name, (1_700_000_000, 1_700_000_000))
+    assert all((folder / name).exists() for name in changes), list(changes)
+    return folder / kernel
+
+
+def line_of(path, text):
+    """The number of the line of a file that has the text."""
+    lines = [i for i, line in enumerate(path.read_text().splitlines(), 1) if text in line]
+    assert len(lines) == 1, (path, text, lines)
+    return lines[0]
+
+
+def planned_params(kv_format, **problem):
+    """The tile that a plan takes for a format: BH, BN and WARPS."""
+    problem = dict(num_tokens=1, num_heads=16, width=64, page_size=64, num_splits=1, target="sm_120a", kernel="decode") | problem
+    name = mlatile.plan(kv_format=kv_format, **problem).launches[0]["kernel"]
+    return {key: int(value) for key, value in re.findall(r"-(BH|BN|WARPS)=(\d+)", name)}
+
+
+def compile_kernel(source=None, kernel="decode", target="sm_120a", cubin=False, text=None, **params):
+    """source: a path, with its steps beside it; None: the built-in kernels/decode.mlir of the checkout, or `text`."""
     path = pathlib.Path(source or DECODE)
-    request = dict(source=path.read_text(), source_name=path.name, kernel=kernel, params=params, target=target,
-                   cubin=cubin)
+    request = dict(source=text or path.read_text(), source_name="text" if text else path.name, kernel=kernel, params=params, target=target,
+                   cubin=cubin, steps={file.name: file.read_text() for file in path.parent.glob("steps/*.mlir")})
     result, error = ctypes.POINTER(_Compiled)(), ctypes.c_void_p()
     _checked(_library().mlatile_compiler_compile(json.dumps(request).encode(), ctypes.byref(result),
                                                  ctypes.byref(error)), error)
@@ -136,12 +169,31 @@ def _pack(kinds, values):
             cells.append(ctypes.c_void_p(value.ctypes.data))
             cells += [ctypes.c_int64(n) for n in (*value.shape, *strides[:-1])]
         elif kind["kind"] == "pool":
-            pool = value
-            cells.append(ctypes.c_void_p(pool.pages.ctypes.data))
-            cells += [ctypes.c_int64(n) for n in (pool.slots, pool.page_size, pool.pages.strides[0], pool.row_stride)]
+            if value is None:
+                cells += [ctypes.c_void_p(0)] + [ctypes.c_int64(0)] * 4
+                continue
+            cells.append(ctypes.c_void_p(value.pages.ctypes.data))
+            cells += [ctypes.c_int64(n) for n in (value.slots, value.page_size, value.pages.strides[0], value.row_stride)]
         else:
             cells.append(ctypes.c_float(value) if kind["element"] == "f32" else ctypes.c_int64(value))
     return cells
+
+
+class Edited:
+    """A kernel as lines of LLVM IR, to run with mistakes put into it on purpose."""
+
+    def __init__(self, **params):
+        self.meta = compile_kernel(**params).meta
+        self.lines = llvm_text(**params).splitlines()
+
+    def find(self, pattern):
+        """Numbers of the lines that match."""
+        return [i for i, line in enumerate(self.lines) if re.search(pattern, line)]
+
+    def program(self, changes):
+        """With other lines: {number: text, or None to drop it}."""
+        lines = [changes.get(i, line) for i, line in enumerate(self.lines)]
+        return Program("\n".join(line for line in lines if line is not None), self.meta)
 
 
 class Arrays:

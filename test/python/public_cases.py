@@ -9,19 +9,13 @@ import pytest
 
 import mlatile
 from mlatile.testing import FORMATS, Pool
+from second_caches import MAIN
 
 SHAPE = dict(num_tokens=2, num_heads=8, width=64, page_size=64, target="sm_120a")
-# Tests grow with the library: every format that decode is built for.
-BUILT = [name for name in FORMATS if mlatile.supported(**SHAPE, kv_format=name).ok]
 # What does not depend on the bytes of a format runs for one whose scales stand inline and one with a footer.
-LAYOUTS = list({bool(FORMATS[name].scale_row): name for name in reversed(BUILT)}.values())
+LAYOUTS = list({bool(FORMATS[name].scale_row): name for name in reversed(MAIN)}.values())
 each_layout = pytest.mark.parametrize("kv_format", LAYOUTS)
-every_format = pytest.mark.parametrize("kv_format", BUILT)
-
-
-def needs_formats(*names):
-    missing = [name for name in names if name not in BUILT]
-    return pytest.mark.skipif(bool(missing), reason=f"not built yet: {', '.join(missing)}")
+every_format = pytest.mark.parametrize("kv_format", MAIN)
 
 
 def sparse_bytes(size):

@@ -31,7 +31,7 @@ WRONG = [
     ("q", dict(q=CASE.q[:, :0]), "expected 1 to 128 heads, got 0"),
     ("q", dict(q=np.zeros((3, 129, 512), ml_dtypes.bfloat16)), "got 129"),
     ("q", dict(q=np.asfortranarray(CASE.q)), "contiguous last dimension"),
-    ("q", dict(q=[1, 2, 3]), r"expected an array \(NumPy or DLPack\), got list"),
+    ("q", dict(q=[1, 2, 3]), r"expected an array \(NumPy, DLPack or __cuda_array_interface__\), got list"),
     ("kv_cache", dict(kv_cache=CASE.pool.pages.astype(np.int8)), "expected uint8"),
     ("kv_cache", dict(kv_cache=CASE.pool.pages[:, :9000]), "expected at least 9344 bytes a page"),
     ("kv_cache", dict(kv_cache=CASE.pool.pages.reshape(-1)), "expected .pages, page_bytes."),
@@ -102,9 +102,8 @@ def test_wrong_argument(name, changes, text):
     [
         (dict(compute="fp8"), "compute `fp8` is not built yet"),
         (dict(compute="fp8_fast"), "not built yet"),
-        (dict(kernel="prefill"), "prefill: not built yet"),
-        (dict(kernel="swapab"), "swapab: not built yet"),
-        (dict(extra_kv_cache=CASE.pool.pages, extra_indices=CASE.indices, extra_page_size=16), "second cache"),
+        (dict(kernel="prefill", num_splits=2), "prefill: num_splits 2 is asked for"),
+        (dict(kernel="swapab", num_splits=2), "swapab: num_splits 2 is asked for"),
     ],
 )
 def test_unsupported(changes, text):
@@ -112,13 +111,13 @@ def test_unsupported(changes, text):
         call(**changes)
 
 
-@pytest.mark.parametrize("kv_format", ["dots3_swa", "dsv4_nvfp4"])
-def test_formats_that_are_not_built(kv_format):
-    case = make_case(1, tokens=2, heads=3, width=9, page_size=4, kv_format=kv_format)
-    with pytest.raises(mlatile.UnsupportedError, match=rf"format `{kv_format}` is not built yet \(.*`dsv4_1` are\)"):
-        mlatile.sparse_mla(**case.arguments())
-    support = mlatile.supported(**PROBLEM | dict(kv_format=kv_format))
-    assert not support.ok and f"format `{kv_format}` is not built yet" in support.reason
+@pytest.mark.parametrize("compute", ["fp8", "fp8_fast"])
+def test_fp8_is_refused_for_four_bits(compute):
+    case = make_case(1, tokens=2, heads=3, width=9, page_size=4, kv_format="dsv4_nvfp4")
+    with pytest.raises(mlatile.UnsupportedError, match=f"compute `{compute}` is refused for `dsv4_nvfp4`: its scales are e4m3"):
+        mlatile.sparse_mla(**case.arguments(compute=compute))
+    support = mlatile.supported(**PROBLEM | dict(kv_format="dsv4_nvfp4", compute=compute))
+    assert not support.ok and f"compute `{compute}` is refused" in support.reason
 
 
 def test_odd_pages_of_584_bytes():
@@ -210,7 +209,7 @@ maybe = st.one_of(st.none(), integers)
     num_tokens=integers, num_heads=st.integers(-1, 130), width=integers, page_size=integers,
     kv_format=st.sampled_from([f["name"] for f in mlatile.formats()] + ["", "x"]), has_sink=st.booleans(),
     num_splits=maybe, num_sms=maybe, page_stride=maybe, row_stride=maybe, extra_width=maybe, extra_page_size=maybe,
-    compute=st.sampled_from(["auto", "bf16", "fp8", "?"]), kernel=st.sampled_from(["auto", "decode", "prefill", "?"]),
+    compute=st.sampled_from(["auto", "bf16", "fp8", "?"]), kernel=st.sampled_from(["auto", "decode", "prefill", "swapab", "?"]),
     target=st.sampled_from(["sm_120a", "sm_121a", "sm_90a", "sm_70"]),
 )
 def test_plan_of_anything(**problem):

@@ -1,51 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every kernel that a plan can ask for, assembled: nothing spilled, and the arena fits."""
+"""Planned kernels, assembled: nothing spilled, and the arena fits.
+
+Kernels, formats, second formats, heads, options and targets pairwise. MLATILE_SWEEP=3: each kernel with each format and
+pair at each number of heads, those with any third factor: half an hour on one core."""
 
 import concurrent.futures
-import itertools
+import os
 
 import pytest
 from lowered_kernels import needs_ptxas
+from second_caches import KERNELS, MAIN, PAIRS
 
 import mlatile
+from mlatile.testing import covering
 
-PROBLEM = dict(num_tokens=3, num_heads=11, width=192, kv_format="dsv4", page_size=48)
-LSE = [dict(return_lse=False), dict(return_lse=True, lse_base="2"), dict(return_lse=True, lse_base="e")]
-OPTIONS = [
-    dict(num_splits=splits, has_topk_length=length, has_sink=sink, **lse)
-    for splits, length, sink, lse in itertools.product((1, 4), (False, True), (False, True), LSE)
-]
+STRENGTH = int(os.environ.get("MLATILE_SWEEP", 2))
+CACHES = [*((name, None) for name in MAIN), *PAIRS]
+VARIANTS = [(kernel, *formats) for kernel in KERNELS for formats in CACHES]
+PARTS = ("kernel", "kv_format", "extra_kv_format")
+OTHERS = dict(
+    num_heads=[1, 8, 11, 16, 22, 64, 80, 128], target=["sm_120a", "sm_121a"], num_splits=[1, 2],
+    has_topk_length=[False, True], has_extra_topk_length=[False, True], has_sink=[False, True], lse_base=[None, "2", "e"],
+)
 
 
-TARGETS = ["sm_120a", "sm_121a"]
+def allowed(part):
+    """Pairs that are legal, splits and lengths only where there are any."""
+    given = dict(zip(PARTS, part["variant"])) if "variant" in part else part
+    if part.get("num_splits") == 2 and given.get("kernel", "decode") != "decode":
+        return False
+    if part.get("has_extra_topk_length") and given.get("extra_kv_format", "") is None:
+        return False
+    return any(all(given.get(name, value) == value for name, value in zip(PARTS, variant)) for variant in VARIANTS)
 
 
-def parts(target, options):
-    return mlatile.compile(mlatile.plan(**PROBLEM, target=target, **options)).parts
+def rows():
+    """The three parts of a variant as factors of their own, or as one."""
+    if STRENGTH > 2:
+        found = covering(dict(variant=VARIANTS) | OTHERS, STRENGTH, allowed=allowed)
+        return [dict(zip(PARTS, row.pop("variant"))) | row for row in found]
+    parts = {name: list(dict.fromkeys(values)) for name, values in zip(PARTS, zip(*VARIANTS))}
+    return covering(parts | OTHERS, STRENGTH, allowed=allowed)
+
+
+def planned(row):
+    more = dict(extra_width=64, extra_page_size=64) if row["extra_kv_format"] else {}
+    base = row["lse_base"]
+    return mlatile.plan(**row | more | dict(num_tokens=4, width=512, page_size=64, lse_base=base or "2", return_lse=base is not None))
 
 
 @pytest.fixture(scope="module")
-def reports():
-    """{name: report} of the kernels of all problems; many share them."""
-    kernels = {part.name: part for target in TARGETS for options in OPTIONS for part in parts(target, options)}
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        return dict(zip(kernels, pool.map(lambda part: part.report, kernels.values())))
+def plans():
+    return [planned(row) for row in rows()]
 
 
 @needs_ptxas
-def test_these_are_all(reports):
-    """12 kernels without splits, 2 with (a sink and the lse are the merge's), 6 merges, for each of two targets."""
-    assert len(reports) == 2 * (12 + 2 + 6)
+def test_nothing_spills(plans):
+    found = {}
+    for plan in plans:
+        if not {launch["kernel"] for launch in plan.launches} <= found.keys():
+            found |= {part.name: part for part in mlatile.compile(plan).parts}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        reports = dict(zip(found, pool.map(lambda kernel: kernel.report, found.values())))
+    wrong = {name: (report["spill_bytes"], report["shared_bytes"], report["registers"]) for name, report in reports.items()
+             if report["spill_bytes"] or report["shared_bytes"] > 101_376 or not 0 < report["registers"] <= 255}
+    assert not wrong, "\n".join(f"{name}: spills, shared memory, registers {values}" for name, values in wrong.items())
 
 
-@needs_ptxas
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(str(value) for value in options.values()))
-def test_nothing_spills(reports, target, options):
-    kernels = parts(target, options)
-    assert len(kernels) == (1 if options["num_splits"] == 1 else 2)
-    for part in kernels:
-        report = reports[part.name]
-        assert report["spill_bytes"] == 0
-        assert report["shared_bytes"] <= 101_376
-        assert 0 < report["registers"] <= 255
+def test_which_they_are(plans):
+    """Each kernel, format and pair, and each option of a kernel; and the merges."""
+    names = {launch["kernel"] for plan in plans for launch in plan.launches}
+    for target in OTHERS["target"]:
+        here = [name for name in names if name.endswith(target)]
+        for kernel in KERNELS:
+            assert any(name.startswith(f"{kernel}-{kernel}-") for name in here)
+        for main, extra in CACHES:
+            pair = f"-EXTRA={extra or main}-FMT={main}-HAS_EXTRA={'true' if extra else 'false'}-"
+            assert any(pair in name for name in names), pair
+        for option in ("SPLIT=true", "SPLIT=false", "HAS_LENGTH=true", "HAS_LENGTH=false", "HAS_EXTRA_LENGTH=true",
+                       "HAS_SINK=true", "LSE=0", "LSE=1", "LSE=2"):
+            assert any(f"-{option}-" in name for name in here), (target, option)
+        assert any(name.startswith("decode-merge-") for name in here)
+    for heads in (8, 16, 32, 64):
+        assert any(f"-BH={heads}-" in name for name in names)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every cache format that decode computes with, on the executor."""
+"""Every cache format, on the executor: scales, strides, views. Sizes are in test_sweep.py."""
 
-import itertools
 import pathlib
 
 import numpy as np
@@ -9,36 +8,12 @@ import pytest
 
 import mlatile
 from mlatile.testing import FORMATS, Reference, compare, decode_slots, executor, make_case, numbers
-from lowered_kernels import Program, compile_kernel, needs_ptxas, run
-from test_shapes import pairwise
+from lowered_kernels import Program, compile_kernel, run
+from second_caches import MAIN
 
 DECODE = pathlib.Path(__file__).parents[2] / "kernels" / "decode.mlir"
-BUILT = ["dsv4", "dsv4_1", "dsv3_2", "glm", "glm53_nope"]
-FP32 = [name for name in BUILT if FORMATS[name].scale.startswith("f32")]
-UE8M0 = [name for name in BUILT if FORMATS[name].scale == "ue8m0"]
-
-AXES = [
-    BUILT, [1, 11, 16, 33, 128], [1, 63, 64, 513], [1, 48, 64, 256], [3, 1, 9], [None, 1, 7], [False, True],
-    [False, True],
-]
-SWEEP = pairwise(*AXES)
-
-
-@pytest.mark.parametrize("kv_format,heads,width,page_size,tokens,splits,lengths,sink", SWEEP)
-def test_pairwise(check_case, kv_format, heads, width, page_size, tokens, splits, lengths, sink):
-    """Slots that no row selects, and every byte that is padding, hold NaN."""
-    number = SWEEP.index((kv_format, heads, width, page_size, tokens, splits, lengths, sink))
-    case = make_case(
-        number, tokens=tokens, heads=heads, width=width, page_size=page_size, kv_format=kv_format, lengths=lengths,
-        sink=sink,
-    )
-    check_case(case, num_splits=splits, lse_base="e" if number % 4 == 3 else "2")
-
-
-def test_the_sweep_has_every_pair():
-    for (i, a), (j, b) in itertools.combinations(enumerate(AXES), 2):
-        assert {(row[i], row[j]) for row in SWEEP} == set(itertools.product(a, b))
-
+FP32 = [name for name in MAIN if FORMATS[name].scale.startswith("f32")]
+UE8M0 = [name for name in MAIN if FORMATS[name].scale == "ue8m0"]
 
 def selected(case):
     return np.unique(case.indices[(case.indices >= 0) & (case.indices < case.pool.slots)])
@@ -208,7 +183,7 @@ def test_the_order_of_warps_does_not_matter(kv_format):
     assert len(outs) == 1
 
 
-@pytest.mark.parametrize("kv_format", BUILT)
+@pytest.mark.parametrize("kv_format", MAIN)
 def test_splits_and_framing_do_not_matter(run_case, kv_format):
     case = make_case(9, tokens=4, heads=6, width=70, page_size=16, kv_format=kv_format)
     out = run_case(case, num_splits=2)[0]
@@ -216,14 +191,3 @@ def test_splits_and_framing_do_not_matter(run_case, kv_format):
         **case.arguments(q=case.q.reshape(2, 2, 6, -1), indices=case.indices.reshape(2, 2, 70), num_splits=2)
     )
     assert framed.tobytes() == out.tobytes()
-
-
-@needs_ptxas
-@pytest.mark.parametrize("target", ["sm_120a", "sm_121a"])
-@pytest.mark.parametrize("kv_format", BUILT)
-def test_machine_code_does_not_spill(kv_format, target):
-    problem = dict(num_tokens=3, num_heads=11, width=192, kv_format=kv_format, page_size=48, target=target)
-    for options in (dict(num_splits=1, has_sink=True, return_lse=True), dict(num_splits=4, has_topk_length=True)):
-        report = mlatile.compile(mlatile.plan(**problem, **options)).parts[0].report
-        assert report["spill_bytes"] == 0 and 0 < report["registers"] <= 255
-        assert report["shared_bytes"] <= 101_376

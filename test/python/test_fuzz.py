@@ -2,22 +2,20 @@
 """tools/fuzz: a short run of both kinds, and that it finds what is planted."""
 
 import os
+import random
 import re
 import subprocess
-import sys
 
 import pytest
-from lowered_kernels import BUILD, DECODE, SOURCE
+from fuzz_tool import SEED, fuzz
+from lowered_kernels import ATTEND, BUILD, DECODE, SOURCE, edited
 
-FUZZ = SOURCE / "tools" / "fuzz"
-SECONDS = int(os.environ.get("MLATILE_FUZZ_SECONDS", 20))
-SEED = os.environ.get("MLATILE_FUZZ_SEED", "1")
+import check
+import draw
+import generate_tile
+import generate_tilegpu
 
-
-def fuzz(*arguments, command=None, **changes):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)} | changes
-    return subprocess.run(command or [FUZZ, *map(str, arguments)], cwd=SOURCE, capture_output=True, text=True,
-                          env=environment, timeout=600 + 4 * SECONDS)
+SECONDS = int(os.environ.get("MLATILE_FUZZ_SECONDS", 6))
 
 
 def test_problems():
@@ -29,20 +27,17 @@ def test_problems():
 def test_ir(tmp_path):
     result = fuzz("--ir", "--seconds", SECONDS, "--seed", SEED, "--opt", BUILD / "bin" / "mlatile-opt", "--out", tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert re.search(r"\d+ mutants in .*, 0 failures", result.stdout)
+    assert re.search(r"\d+ pieces of IR in .*, 0 failures", result.stdout)
 
 
 def drawn(seed, count=4000):
-    sys.path.insert(0, str(SOURCE / "tools" / "fuzzing"))
-    import draw
-
     variants = draw.built()
-    return [draw.draw(seed, case, variants, 1 << 18) for case in range(count)], draw
+    return [draw.draw(seed, case, variants, 1 << 18) for case in range(count)]
 
 
 def test_what_is_drawn():
     """A quarter wider than 512, a tenth of more than 8 rows, every bin of heads, the work bounded; same seed, same problems."""
-    problems, draw = drawn(7)
+    problems = drawn(7)
     share = lambda holds: sum(map(holds, problems)) / len(problems)  # noqa: E731
     assert share(lambda p: p.main.width > 512) >= 0.25
     assert share(lambda p: p.tokens > 8) >= 0.10
@@ -54,24 +49,68 @@ def test_what_is_drawn():
     assert any(p.splits and p.splits > -(-p.main.width // 32) for p in problems)  # some splits are empty
     work = [p.tokens * p.heads * p.main.width for p in problems]
     assert max(work) <= 1 << 18
-    again, _ = drawn(7, 100)
-    assert again == problems[:100] and drawn(8, 100)[0] != again
+    again = drawn(7, 100)
+    assert again == problems[:100] and drawn(8, 100) != again
 
 
-PLANTED = [  # changes of decode.mlir
-    ("arith.select %okb, %s2, %s_ninf :", "arith.select %okb, %s2, %s2 :", 1),  # skipped entries count
-    ("%len1 = arith.minsi %len0, %W : index", "%len1 = arith.minsi %W, %W : index", 1),  # lengths do not
-    ("%la = arith.mulf %l0, %a : !row", "%la = arith.mulf %l0, %l0 : !row", 1),  # sums are not rescaled
+def test_random_kernels_have_every_operation():
+    """Of both dialects, as their TableGen files list them; mutants take the rest from the tests."""
+    defined = {
+        f"{dialect}.{name}"
+        for dialect, folder in (("tile", "Tile"), ("tilegpu", "TileGPU"))
+        for file in (SOURCE / "dialect" / "include" / "mlatile" / "Dialect" / folder / "IR").glob("*.td")
+        for name in re.findall(r'^def \w+ : \w+Op<"(\w+)"', file.read_text(), flags=re.MULTILINE)
+    }
+    assert len(defined) >= 32
+    text = "\n".join(g.kernel(random.Random(i)) for g in (generate_tile, generate_tilegpu) for i in range(60))
+    assert defined <= set(re.findall(r"\btile(?:gpu)?\.\w+", text))
+
+
+@pytest.mark.parametrize("generate", [generate_tile, generate_tilegpu])
+def test_random_kernels_are_kernels(generate):
+    """Most pass the verifier, and a third goes through all passes: else they would test the parser."""
+    flags = {generate_tile: "--mlatile-tile-to-nvvm=kernel=k params=FMT=dsv4", generate_tilegpu: "--mlatile-tilegpu-to-nvvm"}
+    kernels = [generate.kernel(random.Random(i)) for i in range(24)]
+    opt = [BUILD / "bin" / "mlatile-opt", "-o", os.devnull]
+    good = [k for k in kernels if subprocess.run(opt, input=k, capture_output=True, text=True).returncode == 0]
+    assert len(good) >= 16
+    through = [subprocess.run([*opt, flags[generate]], input=k, capture_output=True, text=True).returncode for k in good]
+    assert set(through) <= {0, 1} and through.count(0) >= 8
+
+
+@pytest.mark.parametrize(("differs", "options", "message"), [
+    (lambda p, first, checked: p.executor_seed != first, dict(orders=2), "lse differs between two orders of warps"),
+    (lambda p, first, checked: not checked, dict(checked=True), "lse differs without checks"),
+])
+def test_every_order_gives_the_same_bits(monkeypatch, differs, options, message):
+    """One bit of the lse, in a run that is not the first."""
+    cases = (draw.draw(2, case, draw.built(), 4096) for case in range(1000))
+    problem = next(p for p in cases if p.lse and not p.twice)
+    assert check.check(problem, **options).wrong is None
+    real = check.run
+
+    def changed(p, data, path, checked):
+        out, lse, wrong = real(p, data, path, checked)
+        if differs(p, problem.executor_seed, checked):
+            lse.view("u4")[0, 0] ^= 1
+        return out, lse, wrong
+
+    monkeypatch.setattr(check, "run", changed)
+    assert check.check(problem, **options).wrong == message
+
+
+PLANTED = [  # changes of the steps of decode.mlir
+    (ATTEND, "arith.select %okb, %s2, %s_ninf :", "arith.select %okb, %s2, %s2 :"),  # skipped entries count
+    ("steps/candidates.mlir", "arith.minsi %len0, %width :", "arith.minsi %width, %width :"),  # lengths do not
+    (ATTEND, "%la = arith.mulf %l0, %a : !row", "%la = arith.mulf %l0, %l0 : !row"),  # sums are not rescaled
+    ("decode.mlir", "%first0 = arith.subi %first, %tiles1", "%first0 = arith.subi %first, %c0"),  # a second list starts late
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "count"), PLANTED, ids=["skips", "lengths", "rescaling"])
-def test_planted_mistakes_are_found(tmp_path, old, new, count):
+@pytest.mark.parametrize(("file", "old", "new"), PLANTED, ids=["skips", "lengths", "rescaling", "second list"])
+def test_planted_mistakes_are_found(tmp_path, file, old, new):
     """Exit 1, and the line that it prints shows the same again."""
-    text = DECODE.read_text()
-    assert text.count(old) == count
-    path = tmp_path / "broken.mlir"
-    path.write_text(text.replace(old, new))
+    path = edited(tmp_path, {file: {old: new}})
     result = fuzz("--seconds", 100, "--seed", 3, "--cases", 48, "--kernel-file", path)
     assert result.returncode == 1, result.stdout + result.stderr
     line = re.search(r"^  (tools/fuzz --seed 3 --case \d+ .*)$", result.stdout, flags=re.MULTILINE)[1]
@@ -113,9 +152,9 @@ def test_a_problem_without_an_end_is_a_failure(tmp_path):
     assert text.count(end) == 1
     path = tmp_path / "endless.mlir"
     path.write_text(text.replace(end, "%end = arith.constant 1099511627776 : index"))
-    result = fuzz("--seconds", 60, "--seed", 1, "--cases", 2, "--limit", 4, "--kernel-file", path)
+    result = fuzz("--seconds", 60, "--seed", 1, "--cases", 2, "--limit", 2, "--kernel-file", path)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert "no end after 4 s" in result.stdout and "--case 1 " in result.stdout
+    assert "no end after 2 s" in result.stdout and "--case 1 " in result.stdout
 
 
 def test_wrong_arguments():

@@ -2,50 +2,37 @@
 """Kernel files of one's own: other formulas without a line of C++."""
 
 import difflib
-import pathlib
+import re
 
 import pytest
+from lowered_kernels import ATTEND, DECODE, KERNELS, edited, line_of
 
 import mlatile
 from mlatile.testing import make_case
 
-DECODE = pathlib.Path(__file__).parents[2] / "kernels" / "decode.mlir"
 
-
-def soft_capped(cap):
+def soft_capped(folder, cap):
     """decode.mlir with logits cap * tanh(logit / cap): the logit is natural-log there, so the
     factor log2(e) moves behind the cap."""
-    text = DECODE.read_text()
-    scale = "  %scale2_ = arith.mulf %sm_scale, %log2e : f32\n"
-    full = "  %scale2 = tile.full %scale2_ : f32 -> !s\n"
-    use = "    %s2 = arith.mulf %s1, %scale2 : !s\n"
-    assert text.count(scale) == text.count(full) == text.count(use) == 1
-    text = text.replace(
-        scale,
+    return edited(folder, {ATTEND: {
+        "  %scale2_ = arith.mulf %sm_scale, %log2e : f32\n":
         f"  %cap = arith.constant {cap:.8e} : f32\n"
         "  %scale2_ = arith.divf %sm_scale, %cap : f32\n"
         "  %back_ = arith.mulf %cap, %log2e : f32\n"
         "  %back = tile.full %back_ : f32 -> !s\n",
-    )
-    return text.replace(
-        use,
+        "    %s2 = arith.mulf %s1, %scale2 : !s\n":
         "    %sc = arith.mulf %s1, %scale2 : !s\n"
         "    %th = math.tanh %sc : !s\n"
         "    %s2 = arith.mulf %th, %back : !s\n",
-    )
+    }})
 
 
 @pytest.mark.parametrize("splits", [1, 3])
 def test_logit_soft_cap(tmp_path, check_case, run_case, splits):
     cap = 2.0
-    text = soft_capped(cap)
-    changed = [
-        line for line in difflib.ndiff(DECODE.read_text().splitlines(), text.splitlines()) if line[0] == "+"
-    ]
-    assert len(changed) < 10
-    path = tmp_path / "soft_cap.mlir"
-    path.write_text(text)
-    kernel = mlatile.load(path)
+    kernel = mlatile.load(soft_capped(tmp_path, cap))
+    texts = [(folder / ATTEND).read_text().splitlines() for folder in (KERNELS, tmp_path)]
+    assert len([line for line in difflib.ndiff(*texts) if line[0] == "+"]) < 10
 
     case = make_case(1, tokens=3, heads=11, width=100, page_size=16, sink=True, q_spread=3.0)
     out, lse = run_case(case, kernel=kernel, num_splits=splits)
@@ -57,22 +44,66 @@ def test_logit_soft_cap(tmp_path, check_case, run_case, splits):
 
 
 def test_an_error_names_file_and_line(tmp_path):
-    path = tmp_path / "broken.mlir"
-    lines = DECODE.read_text().splitlines()
-    number = next(i for i, line in enumerate(lines) if "%s2 = arith.mulf %s1, %scale2" in line)
-    lines[number] = lines[number].replace("%scale2", "%missing")
-    path.write_text("\n".join(lines))
-    with pytest.raises(mlatile.CompileError, match=rf"broken\.mlir:{number + 1}:"):
+    path = edited(tmp_path, {"decode.mlir": {"arith.minsi %stop, %length :": "arith.minsi %stop, %missing :"}})
+    with pytest.raises(mlatile.CompileError, match=rf"decode\.mlir:{line_of(path, '%missing')}:"):
         mlatile.load(path)
 
 
 def test_a_parameter_of_the_authors(tmp_path):
     path = tmp_path / "tiles.mlir"
     path.write_text(DECODE.read_text())
-    with pytest.raises(mlatile.CompileError, match="a candidate tile is whole mma rows"):
+    with pytest.raises(mlatile.ArgumentError, match=r"`params`: .*tiles\.mlir:\d+:\d+: error: requirement violated: "
+                       r"a candidate tile is whole mma rows \(BN = 24\)"):
         mlatile.load(path, params={"BN": 24})
-    with pytest.raises(mlatile.CompileError):
+    with pytest.raises(mlatile.ArgumentError, match=r"`params`: expected parameters of kernel `decode` of .*tiles\.mlir, "
+                       "`FMT`, .*got `NO_SUCH`"):
         mlatile.load(path, params={"NO_SUCH": 1})
+    with pytest.raises(mlatile.ArgumentError, match="`params`: .*parameter BN: expected an integer from 0 to .*, got 'wide'"):
+        mlatile.load(path, params={"BN": "wide"})
+
+
+def changed(tmp_path, *pairs):
+    """decode.mlir with every old text replaced by its new one."""
+    text = DECODE.read_text()
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "changed.mlir"
+    path.write_text(text)
+    return path
+
+
+REQUIRE = '  tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN)'
+
+
+def test_what_a_kernel_requires_of_the_call(tmp_path, run_case):
+    """Nothing is bound when the file is loaded: a kernel may be for some formats and options alone."""
+    path = changed(tmp_path, (REQUIRE, '  tile.require affine_set<(f) : (f - 1 == 0)>(SCALE_F32), "made for f32 scales"\n'
+                              f'  tile.require affine_set<(l) : (l - 1 == 0)>(HAS_LENGTH), "made for lengths"\n{REQUIRE}'))
+    kernel = mlatile.load(path)
+    good = make_case(1, tokens=2, heads=5, width=40, page_size=16, kv_format="glm", lengths=True)
+    out, lse = run_case(good, kernel=kernel)
+    assert good.compare(out, lse)
+    for options, message in ((dict(kv_format="dsv4", lengths=True), r"made for f32 scales \(SCALE_F32 = 0\)"),
+                             (dict(kv_format="glm"), r"made for lengths \(HAS_LENGTH = 0\)")):
+        case = make_case(1, tokens=2, heads=5, width=40, page_size=16, **options)
+        with pytest.raises(mlatile.ArgumentError, match=rf"`kernel`: (.|\n)*changed\.mlir:\d+:\d+: error: requirement violated: {message}"):
+            run_case(case, kernel=kernel)
+
+
+@pytest.mark.parametrize(("pairs", "message"), [
+    ([("%sm_scale", "%scale_of_logits")], "kernel `decode`: nothing to pass for `scale_of_logits`; there are .*`sm_scale`"),
+    ([("!vrow = !tile.view<[H], f32>", "!vrow = !tile.view<[H], bf16>")], "`sink`: the kernel expects rank 1 of bf16, got rank 1 of f32"),
+    ([("%num_splits : index", "%num_splits : f32")], "`num_splits`: the kernel expects f32, got an integer"),
+    ([("@decode", "@attention")], "expected a kernel `decode`, got `attention`, `merge`"),
+], ids=["name", "element", "scalar", "kernel"])
+def test_what_a_call_cannot_pass_is_told_by_load(tmp_path, pairs, message):
+    """By name of the file and of the argument; bodies that no longer fit are taken away."""
+    path = changed(tmp_path, *pairs)
+    text = re.sub(r"(%num_splits : (?:index|f32)\)) \{.*?^\}", r"\1 {\n  tile.return\n}", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    path.write_text(text)
+    with pytest.raises(mlatile.CompileError, match=rf"changed\.mlir: {message}"):
+        mlatile.load(path)
 
 
 def test_a_wider_candidate_tile(tmp_path, check_case):

@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from lowered_kernels import DECODE, Program, compile_kernel, llvm_text, run
+from lowered_kernels import ATTEND, Program, compile_kernel, edited, llvm_text, run
 
 import mlatile
 from mlatile.testing import executor, make_case
@@ -52,11 +52,7 @@ def test_copies_of_the_next_tile_are_in_flight(decode, tiles):
 
 def test_one_stage_has_no_copies_in_flight(tmp_path):
     """The count above can fail: a pipeline of one stage waits for what it has just issued."""
-    path = tmp_path / "one.mlir"
-    text = DECODE.read_text()
-    assert text.count("stages = 2") == 1
-    path.write_text(text.replace("stages = 2", "stages = 1"))
-    compiled = compile_kernel(path, **PARAMS)
+    compiled = compile_kernel(edited(tmp_path, {ATTEND: {"stages = 2": "stages = 1"}}), **PARAMS)
     case = make_case(2, tokens=1, heads=HEADS, width=4 * TILE, page_size=16)
     arrays, stats = run(Program(compiled.blobs["llvm"], compiled.meta), case, head_tile=HEADS)
     assert arrays.compare(), arrays.compare().text
@@ -65,9 +61,7 @@ def test_one_stage_has_no_copies_in_flight(tmp_path):
 
 def test_three_stages(tmp_path):
     """More stages than two: candidate tiles of 16 rows, two tiles ahead."""
-    path = tmp_path / "three.mlir"
-    path.write_text(DECODE.read_text().replace("stages = 2", "stages = 3"))
-    compiled = compile_kernel(path, BN=16, **PARAMS)
+    compiled = compile_kernel(edited(tmp_path, {ATTEND: {"stages = 2": "stages = 3"}}), BN=16, **PARAMS)
     program = Program(compiled.blobs["llvm"], compiled.meta)
     for width in (1, 16, 17, 33, 49, 200):
         case = make_case(3, tokens=2, heads=HEADS, width=width, page_size=16)

@@ -71,10 +71,9 @@ def test_compile_for_another_target():
 
 
 @needs_ptxas
-@pytest.mark.parametrize("target", ["sm_120a", "sm_121a", "sm_90a"])
-@pytest.mark.parametrize("options", [dict(num_splits=1), dict(num_splits=4), dict(num_splits=1, has_sink=True),
-                                     dict(num_splits=4, has_topk_length=True, has_sink=True, return_lse=True)])
-def test_machine_code_does_not_spill(target, options):
+@pytest.mark.parametrize("target", ["sm_120a", "sm_90a"])
+@pytest.mark.parametrize("options", [dict(num_splits=1), dict(num_splits=4, has_topk_length=True, has_sink=True, return_lse=True)])
+def test_report(target, options):
     kernel = mlatile.compile(mlatile.plan(**PROBLEM | dict(target=target), **options))
     for part in kernel.parts:
         report = part.report

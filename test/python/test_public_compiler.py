@@ -10,8 +10,9 @@ import sys
 
 import numpy as np
 import pytest
-from lowered_kernels import BUILD, DECODE, compile_kernel, needs_ptxas
-from public_cases import BUILT, SHAPE, call, each_layout, every_format, needs_formats, same_bits
+from lowered_kernels import ATTEND, BUILD, DECODE, compile_kernel, edited, line_of, needs_ptxas, planned_params
+from public_cases import SHAPE, call, each_layout, every_format, same_bits
+from second_caches import MAIN
 
 import mlatile
 from mlatile.testing import FORMATS, compare, decode_slots, make_case, reference
@@ -20,23 +21,14 @@ SHARED_LIMIT = 101_376
 COMPILE = BUILD / "bin" / "mlatile-compile"
 
 
-def compile_text(text, tmp_path, *arguments, name="kernel.mlir"):
-    path = tmp_path / name
-    path.write_text(text)
-    return subprocess.run([COMPILE, path, "--kernel=decode", f"--param=FMT={BUILT[0]}", *arguments], capture_output=True,
+def compile_decode(path, *arguments):
+    return subprocess.run([COMPILE, path, "--kernel=decode", f"--param=FMT={MAIN[0]}", *arguments], capture_output=True,
                           text=True)
-
-
-def edited(old, new, count=1):
-    text = DECODE.read_text()
-    assert text.count(old) == count, old
-    return text.replace(old, new)
 
 
 # ---- number formats --------------------------------------------------------
 
 
-@needs_formats("dsv3_2", "glm")
 def test_c80_the_same_bytes_of_two_formats():
     """Scales are applied as they stand, a power of two or not: both formats give the same bits."""
     case = make_case(1, tokens=2, heads=4, width=60, page_size=16, kv_format="glm")
@@ -45,7 +37,7 @@ def test_c80_the_same_bytes_of_two_formats():
     assert same_bits(want, call(case, kv_format="dsv3_2"))
 
 
-@pytest.mark.parametrize("kv_format", [name for name in BUILT if FORMATS[name].scale.startswith("f32")])
+@pytest.mark.parametrize("kv_format", [name for name in MAIN if FORMATS[name].scale.startswith("f32")])
 @pytest.mark.parametrize("scale", [0.7, 1.0, 0.3333333, 1.9999999, 3e-5, 700.0])
 def test_c80_arbitrary_scales(kv_format, scale):
     """Values times 0.7, not times the power of two below it: the test sees the difference."""
@@ -85,7 +77,8 @@ def test_c83_the_error_does_not_grow_with_the_width(kv_format):
 @every_format
 @pytest.mark.parametrize("stage", ["tile", "tilegpu", "nvvm", "llvm", "ptx"])
 def test_c84_no_double_anywhere(kv_format, stage):
-    for kernel, params in (("decode", ["HAS_SINK=true", "LSE=2", f"FMT={kv_format}"]), ("merge", ["HAS_SINK=true", "LSE=1"])):
+    tile = [f"{name}={value}" for name, value in planned_params(kv_format).items()]
+    for kernel, params in (("decode", ["HAS_SINK=true", "LSE=2", f"FMT={kv_format}", *tile]), ("merge", ["HAS_SINK=true", "LSE=1"])):
         job = [COMPILE, DECODE, f"--kernel={kernel}", f"--emit={stage}", *[f"--param={p}" for p in params]]
         text = subprocess.run(job, capture_output=True, text=True, check=True).stdout
         code = "\n".join(line.split(" loc(")[0].split(", !dbg")[0] for line in text.splitlines() if not line.startswith("!"))
@@ -95,12 +88,12 @@ def test_c84_no_double_anywhere(kv_format, stage):
 @pytest.mark.parametrize(("value", "kind"), [("2.0 : f64", "f64"), ("2.0 : bf16", "bf16")])
 def test_c84_no_implicit_promotion(tmp_path, value, kind):
     """A number of another type in a formula is an error at its line, not a conversion."""
-    text = edited("  %scale2_ = arith.mulf %sm_scale, %log2e : f32\n",
-                  f"  %other = arith.constant {value}\n  %scale2_ = arith.mulf %sm_scale, %other : f32\n")
-    line = next(i for i, t in enumerate(text.splitlines(), 1) if "%sm_scale, %other" in t)
-    result = compile_text(text, tmp_path)
+    path = edited(tmp_path, {ATTEND: {
+        "  %scale2_ = arith.mulf %sm_scale, %log2e : f32\n":
+        f"  %other = arith.constant {value}\n  %scale2_ = arith.mulf %sm_scale, %other : f32\n"}})
+    result = compile_decode(path)
     assert result.returncode != 0
-    assert f"kernel.mlir:{line}:" in result.stderr and kind in result.stderr
+    assert f"attend.mlir:{line_of(tmp_path / ATTEND, '%sm_scale, %other')}:" in result.stderr and kind in result.stderr
 
 
 # ---- ptxas, targets --------------------------------------------------------
@@ -125,7 +118,7 @@ def test_c90_a_ptxas_too_old_for_the_target(tmp_path, old_ptxas, how, target):
         arguments.append(f"--ptxas={old_ptxas}")
     else:
         environment["MLATILE_PTXAS"] = str(old_ptxas)
-    job = [COMPILE, DECODE, "--kernel=decode", f"--param=FMT={BUILT[0]}", *arguments]
+    job = [COMPILE, DECODE, "--kernel=decode", f"--param=FMT={MAIN[0]}", *arguments]
     result = subprocess.run(job, capture_output=True, text=True, env=environment, timeout=60)
     assert result.returncode != 0
     for part in (str(old_ptxas), "12.4.99", target, "expected ptxas"):
@@ -135,7 +128,7 @@ def test_c90_a_ptxas_too_old_for_the_target(tmp_path, old_ptxas, how, target):
 @needs_ptxas
 def test_c96_the_assembler_is_reported():
     """Which version made the machine code."""
-    kernel = mlatile.compile(mlatile.plan(**SHAPE | dict(kv_format=BUILT[0], num_splits=2)))
+    kernel = mlatile.compile(mlatile.plan(**SHAPE | dict(kv_format=MAIN[0], num_splits=2)))
     for part in kernel.parts:
         assert re.fullmatch(r"\d+\.\d+\.\d+", str(part.report["ptxas"]))
         assert part.report["seconds"]["ptxas"] > 0
@@ -163,38 +156,35 @@ LACKING = [  # what the target does not have, one operation a line
 @pytest.mark.parametrize(("target", "line", "word"), LACKING, ids=[f"{t}-{w}" for t, _, w in LACKING])
 def test_c91_what_the_target_lacks_is_refused_at_its_line(tmp_path, target, line, word):
     """Before ptxas; the target is named."""
-    start = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %f0"
-    text = DECODE.read_text()
-    assert text.count(start) == 2
-    text = text.replace(start, line + start, 1)
-    number = next(i for i, t in enumerate(text.splitlines(), 1) if t == line.rstrip("\n"))
-    result = compile_text(text, tmp_path, f"--target={target}", "-o", os.devnull)
+    start = "  // program = (row * head tiles + head tile) * splits + split\n"
+    path = edited(tmp_path, {"decode.mlir": {start: line + start}})
+    result = compile_decode(path, f"--target={target}", "-o", os.devnull)
     assert result.returncode != 0
-    assert re.search(rf"kernel\.mlir:{number}:\d+: error: .*{target}.*{word}", result.stderr), result.stderr[:2000]
+    number = line_of(path, line.rstrip("\n"))
+    assert re.search(rf"decode\.mlir:{number}:\d+: error: .*{target}.*{word}", result.stderr), result.stderr[:2000]
 
 
 @pytest.mark.parametrize("target", ["sm_120a", "sm_121a", "sm_90a"])
 def test_c91_targets_are_the_specific_ones(target):
-    ptx = mlatile.compile(mlatile.plan(**SHAPE | dict(kv_format=BUILT[0], target=target))).ptx
+    ptx = mlatile.compile(mlatile.plan(**SHAPE | dict(kv_format=MAIN[0], target=target))).ptx
     assert re.search(rf"^\.target {target}\b", ptx, flags=re.MULTILINE)
 
 
 # ---- shared memory ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [64, 128, 256])
+@pytest.mark.parametrize("rows", [80, 128, 256])
 def test_c92_too_large_a_tile_is_a_compile_time_error(tmp_path, rows):
     """The limit, the bytes wanted, and every buffer with its bytes, at the line that needs it; nothing is launched."""
-    path = tmp_path / "large.mlir"
-    path.write_text(DECODE.read_text())
+    kernel = mlatile.load(edited(tmp_path, {}), params=dict(BN=rows))
     with pytest.raises(mlatile.CompileError) as caught:
-        mlatile.load(path, params=dict(BN=rows))
+        mlatile.compile(mlatile.plan(**SHAPE, kv_format="dsv4", kernel=kernel))
     text = str(caught.value)
     wanted = int(re.search(r"expected at most (\d+) bytes of shared memory on sm_120a, got (\d+)", text)[2])
     assert f"{SHARED_LIMIT}" in text and wanted > SHARED_LIMIT
     buffers = [int(n) for n in re.findall(r"buffer `\w+`: (\d+) bytes", text)]
     assert len(buffers) >= 5 and max(buffers) < wanted <= sum(buffers)
-    assert re.search(r"large\.mlir:\d+:\d+: note: buffer `rows`", text)
+    assert re.search(rf"{ATTEND}:\d+:\d+: note: buffer `rows`", text)
     assert len(text) < 4000, "the message is buried in IR"
 
 
@@ -211,7 +201,7 @@ def test_c93_built_in_kernels_fit_the_card(kv_format, target):
 @every_format
 def test_c9e_the_plan_can_be_asked(kv_format):
     """The arena and every buffer in it can be asked before any launch, without ptxas; the arena is not above the sum."""
-    meta = compile_kernel(FMT=kv_format).meta
+    meta = compile_kernel(FMT=kv_format, **planned_params(kv_format)).meta
     buffers = list(meta["buffers"].values())
     end = max(offset + size for offset, size in buffers)
     assert end <= meta["shared_bytes"] <= min(SHARED_LIMIT, sum(size + 127 for _, size in buffers))
@@ -247,20 +237,13 @@ tile.kernel @k warps(1) (%src: !tile.view<[N], f32>, %dst: !tile.view<[N], f32>)
 
 def test_c97_and_c9f_an_edited_file_is_another_kernel(tmp_path):
     """Same path, size and time, other content: the content is what counts, in one process and for both at once."""
-    path = tmp_path / "kernel.mlir"
-    old = "%m1 = arith.maximumf %m0, %mt : !row"
-    scale = "arith.mulf %sm_scale, %log2e : f32"
-    text = edited(scale, "arith.mulf %sm_scale, %f0    : f32")  # every logit becomes 0
-    assert len(text) == len(DECODE.read_text()) and old in text
+    scale, none = "arith.mulf %sm_scale, %log2e : f32", "arith.mulf %sm_scale, %f0    : f32"  # every logit becomes 0
+    assert len(none) == len(scale)
     case = make_case(4, tokens=2, heads=3, width=40, page_size=16)
     flat = reference(case.q, case.pool, case.indices, sm_scale=0.0)
-    path.write_text(DECODE.read_text())
-    os.utime(path, (1_700_000_000, 1_700_000_000))
-    first = mlatile.load(path)
+    first = mlatile.load(edited(tmp_path, {}))
     assert case.compare(mlatile.sparse_mla(**case.arguments(), kernel=first))
-    path.write_text(text)
-    os.utime(path, (1_700_000_000, 1_700_000_000))
-    second = mlatile.load(path)
+    second = mlatile.load(edited(tmp_path, {ATTEND: {scale: none}}))
     assert compare(mlatile.sparse_mla(**case.arguments(), kernel=second), flat)
     assert case.compare(mlatile.sparse_mla(**case.arguments(), kernel=first))
     assert not case.compare(mlatile.sparse_mla(**case.arguments(), kernel=second))
@@ -290,14 +273,10 @@ def test_c9b_the_multiplication_is_the_one_that_was_asked_for(kv_format, target)
 
 @pytest.mark.parametrize("compute", ["fp8", "fp8_fast"])
 def test_c9b_no_fallback_in_silence(compute):
-    """A mode that is not there is refused; one that is there multiplies in 8 bits."""
-    for kv_format in BUILT:
-        problem = SHAPE | dict(kv_format=kv_format, compute=compute, num_splits=1)
-        support = mlatile.supported(**problem)
-        if not support.ok:
-            assert compute in support.reason
-            continue
-        assert "e4m3" in " ".join(re.findall(r"\bmma\.sync[\w.:]*", mlatile.compile(mlatile.plan(**problem)).ptx))
+    """A mode that is not there is refused."""
+    for kv_format in MAIN:
+        support = mlatile.supported(**SHAPE | dict(kv_format=kv_format, compute=compute, num_splits=1))
+        assert not support.ok and f"compute `{compute}`" in support.reason
 
 
 @every_format

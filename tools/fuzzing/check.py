@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs one problem and says what is wrong with it."""
+"""Runs one problem and says how it went."""
 
 import functools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
 
 import data as problem_data
+import draw
 import mlatile
 from mlatile.testing import compare, executor, guarded
 
@@ -19,48 +20,56 @@ def kernel_file(path):
     return mlatile.load(path)
 
 
-def check(problem, *, path=None, checked=False):
-    """None, or one line."""
+@dataclass
+class Outcome:
+    """What a problem gave: worst error, lowest cosine, lse over its bound; `wrong` is None or one line."""
+
+    wrong: str | None = None
+    error: float = 0.0
+    cosine: float = 1.0
+    lse: float = 0.0
+
+
+def check(problem, *, path=None, checked=False, orders=1):
     data = problem_data.make(problem)
     try:
-        return compared(problem, data, path, checked)
+        return compared(problem, data, path, checked, orders)
     except mlatile.Error as error:
-        return f"{type(error).__name__}: {error}".replace("\n", " | ")
+        return Outcome(f"{type(error).__name__}: {error}".replace("\n", " | "))
 
 
-def compared(problem, data, path, checked):
+def compared(problem, data, path, checked, orders):
     out, lse, wrong = run(problem, data, path, checked)
     if wrong:
-        return wrong
+        return Outcome(wrong)
     result = compare(out, data.reference(), lse=lse, lse_base=problem.lse or "2", compute=problem.compute)
-    if not result:
-        return result.text
-    if not problem.twice:
-        return None
-    other = replace(
-        problem, executor_seed=problem.executor_seed + 1, strided=not problem.strided,
-        frame="framed" if problem.frame == "flat" else "flat", splits=problem.splits or planned_splits(problem, data),
-    )
-    first = out, lse
-    if problem.splits is None:  # the same number of splits, whoever chose it
-        first = run(replace(problem, splits=other.splits), data, path, checked)[:2]
-    second = run(other, data, path, checked)
-    if second[2]:
-        return second[2]
-    for name, a, b in zip(("out", "lse"), first, second):
-        if a is not None and a.tobytes() != b.tobytes():
-            return f"{name} differs between two orders of warps and framings"
-    return None
+    outcome = Outcome(None if result else result.text, result.error, result.cosine, result.lse)
+    for other, how in again(problem, data, orders, checked):
+        if outcome.wrong:
+            break
+        # The same number of splits, whoever chose it.
+        first = run(replace(problem, splits=other.splits), data, path, False)[:2] if other.splits != problem.splits else (out, lse)
+        *second, outcome.wrong = run(other, data, path, checked and how != UNCHECKED)
+        for name, a, b in zip(("out", "lse"), first, second):
+            if a is not None and a.tobytes() != b.tobytes():
+                outcome.wrong = outcome.wrong or f"{name} differs {how}"
+    return outcome
 
 
-def planned_splits(problem, data):
-    extra = problem.extra
-    return mlatile.plan(
-        num_tokens=problem.tokens, num_heads=problem.heads, width=problem.main.width, kv_format=problem.main.kv_format,
-        page_size=problem.main.page_size, kernel=problem.kernel, compute=problem.compute, target="sm_120a",
-        extra_width=extra and extra.width, extra_page_size=extra and extra.page_size,
-        extra_kv_format=extra and extra.kv_format, has_sink=data.sink is not None,
-    ).num_splits
+UNCHECKED = "without checks"
+
+
+def again(problem, data, orders, checked):
+    """(problem that must give the same bits, how it differs)."""
+    if checked:
+        yield problem, UNCHECKED
+    for order in range(1, orders):
+        yield replace(problem, executor_seed=problem.executor_seed + order), "between two orders of warps"
+    if problem.twice:
+        yield replace(
+            problem, executor_seed=problem.executor_seed + 1, strided=not problem.strided,
+            frame="framed" if problem.frame == "flat" else "flat", splits=problem.splits or mlatile.plan(**draw.plan_keywords(problem)).num_splits,
+        ), "between two orders of warps and framings"
 
 
 def run(problem, data, path, checked):
@@ -97,7 +106,7 @@ def run(problem, data, path, checked):
     )
     if data.extra is not None:
         arguments |= dict(
-            extra_kv_cache=data.extra.pool.pages, extra_kv_format=data.extra.pool.kv_format,
+            extra_kv_cache=_pages(data.extra.pool), extra_kv_format=data.extra.pool.kv_format,
             extra_page_size=data.extra.pool.page_size,
             extra_indices=_indices(problem, problem.extra, data.extra, frame),
             extra_topk_length=_lengths(problem, data.extra.lengths, frame),
@@ -144,6 +153,14 @@ def _lengths(problem, lengths, frame):
         store[:, 1] = lengths
         lengths = store[:, 1]
     return _framed(lengths, frame)
+
+
+def _pages(pool):
+    """A second cache has no argument for its row stride: rows that are padded are an axis."""
+    if _row_stride(pool) is None:
+        return pool.pages
+    shape = (len(pool.pages), pool.page_size, pool.format.data_row)
+    return np.lib.stride_tricks.as_strided(pool.pages, shape, (pool.pages.strides[0], pool.row_stride, 1))
 
 
 def _row_stride(pool):

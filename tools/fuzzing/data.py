@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from mlatile.testing import FORMATS, Pool, Reference, decode_slots, reference
+from mlatile.testing import FORMATS, Pool, decode_slots, reference
 from mlatile.testing.pools import page_bytes, write_pool
 
 WILD = [-1, -1, -2, -(2**31), 2**31 - 1]
@@ -31,27 +31,11 @@ class Data:
     scale: float
 
     def reference(self):
-        """One softmax over both lists: two references without a sink, merged in float64."""
-        first, second = (
-            reference(self.q, part.pool, part.indices, sm_scale=self.scale, topk_length=part.lengths,
-                      attn_sink=self.sink if self.extra is None else None)
-            for part in (self.main, self.extra or self.main)
-        )
-        if self.extra is None:
-            return first
-        sink = np.full(self.q.shape[1], -np.inf) if self.sink is None else self.sink.astype(np.float64)
-        sink = np.broadcast_to(sink, first.lse.shape)
-        logs = np.stack([first.lse, second.lse, sink])
-        top = logs.max(axis=0)
-        base = np.where(np.isinf(top), 0.0, top)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            weights = np.exp(logs - base)
-            total = weights.sum(axis=0)
-            lse = np.where(np.isinf(top), top, base + np.log(total))
-            share = np.where(np.isinf(top), 0.0, weights / total)
-        return Reference(
-            share[0, ..., None] * first.out + share[1, ..., None] * second.out, lse,
-            share[0] * first.magnitude + share[1] * second.magnitude,
+        extra = self.extra
+        return reference(
+            self.q, self.main.pool, self.main.indices, sm_scale=self.scale, topk_length=self.main.lengths,
+            extra_pool=extra and extra.pool, extra_indices=extra and extra.indices,
+            extra_topk_length=extra and extra.lengths, attn_sink=self.sink,
         )
 
 

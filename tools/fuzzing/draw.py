@@ -2,8 +2,8 @@
 """What a problem looks like: sizes and kinds, no data yet.
 
 Problem k of a seed depends on the two numbers and on what is built, nothing
-else. Problems come in blocks that share a kernel, since compiling one takes as
-long as running twenty problems.
+else. Drawn problems come in blocks that share a kernel, since compiling one
+takes as long as running twenty problems.
 """
 
 from dataclasses import asdict, dataclass
@@ -19,6 +19,7 @@ WIDE = [513, 576, 640, 1023, 1024, 1025, 1152, 2048, 2051, 2176, 4096, 7936]
 PAGES = [1, 2, 3, 16, 32, 48, 64, 100, 128, 256, 2304]
 HEAD_BINS = [(1, 8), (9, 16), (17, 32), (33, 64), (65, 128)]
 SINKS = ["none", "normal", "extreme"]
+LSE = [None, "2", "e"]
 CONTENTS = ["normal", "bytes", "small", "equal"]
 LOGITS = {"bf16": [0, 0.5, 4, 20, 80], "fp8": [0, 0.5, 4, 16], "fp8_fast": [0, 0.5, 4]}
 
@@ -31,6 +32,7 @@ class Variant:
     compute: str
     kv_format: str
     extra_format: str | None = None
+    splits: bool = True  # takes more than one split
 
 
 @dataclass
@@ -79,6 +81,21 @@ class Problem:
         return " ".join(parts)
 
 
+def plan_keywords(problem, target="sm_120a"):
+    """The problem as mlatile.plan takes it."""
+    main, extra = problem.main, problem.extra
+    keywords = dict(
+        num_tokens=problem.tokens, num_heads=problem.heads, width=main.width, kv_format=main.kv_format,
+        page_size=main.page_size, kernel=problem.kernel, compute=problem.compute, target=target,
+        has_sink=problem.sink != "none", num_splits=problem.splits, has_topk_length=main.lengths,
+        return_lse=problem.lse is not None, lse_base=problem.lse or "2",
+    )
+    if extra:
+        keywords |= dict(extra_width=extra.width, extra_page_size=extra.page_size, extra_kv_format=extra.kv_format,
+                         has_extra_topk_length=extra.lengths)
+    return keywords
+
+
 def built(formats=None, kernels=None, computes=None, extras=None):
     """All variants that the library supports, those with a second cache too."""
     keywords = dict(num_tokens=2, num_heads=8, width=64, page_size=64, target="sm_120a")
@@ -89,14 +106,15 @@ def built(formats=None, kernels=None, computes=None, extras=None):
                 given = keywords | dict(kernel=kernel, compute=compute, kv_format=kv_format)
                 if not mlatile.supported(**given).ok:
                     continue
+                splits = mlatile.supported(**given, num_splits=2).ok
                 if not extras or "none" in extras:
-                    variants.append(Variant(kernel, compute, kv_format))
+                    variants.append(Variant(kernel, compute, kv_format, splits=splits))
                 for extra in extras or FORMATS:
                     if extra == "none":
                         continue
                     more = dict(extra_width=64, extra_page_size=64, extra_kv_format=extra)
                     if mlatile.supported(**given, **more).ok:
-                        variants.append(Variant(kernel, compute, kv_format, extra))
+                        variants.append(Variant(kernel, compute, kv_format, extra, splits))
     return variants
 
 
@@ -130,13 +148,13 @@ def sizes(rng, work):
     return tokens, heads, int(width)
 
 
-def cache(rng, kv_format, width, lengths):
+def cache(rng, kv_format, width, lengths, page_size=None):
     f = FORMATS[kv_format]
-    page_size = int(choose(rng, [choose(rng, PAGES), log_uniform(rng, 1, 300)]))
+    drawn = int(choose(rng, [choose(rng, PAGES), log_uniform(rng, 1, 300)]))
     # All draws happen for all formats, so that one format's problems do not depend on another's.
     row_pad = int(choose(rng, [0, 0, 16, 128]))
     return Cache(
-        kv_format=kv_format, width=width, page_size=page_size, page_pad=int(choose(rng, [0, 0, 16, 64, 576, 4096])),
+        kv_format=kv_format, width=width, page_size=page_size or drawn, page_pad=int(choose(rng, [0, 0, 16, 64, 576, 4096])),
         row_pad=0 if f.scale_row else row_pad, content=choose(rng, CONTENTS),
         skip=float(choose(rng, [0, 0.1, 0.1, 0.5, 0.95, 1])),
         pattern=choose(rng, ["random", "random", "leading", "trailing", "one", "none", "alternate"]),
@@ -144,27 +162,45 @@ def cache(rng, kv_format, width, lengths):
     )
 
 
+def split_count(rng, kind, tiles, most):
+    """kind: planned, one, few, empty (more than there are tiles) or many; at most `most`, where that leaves two."""
+    if kind == "planned":
+        return None
+    if kind == "one":
+        return 1
+    few, empty = [2, 3, 7], tiles + 1 + int(rng.integers(1, 4))
+    some = {"few": few, "empty": [empty], "many": [*few, max(2, tiles), empty, 2 + int(rng.integers(max(1, 2 * tiles)))]}
+    return max(2, min(int(choose(rng, some[kind])), most))
+
+
 def draw(seed, case, variants, work):
+    """Problem `case` of a seed: everything is random."""
     block = np.random.default_rng([seed, 0, case // BLOCK])
     rng = np.random.default_rng([seed, 1, case])
     variant = variants[int(block.random() * len(variants))]
-    lengths, lengths2 = bool(block.random() < 0.5), bool(block.random() < 0.5)
-    sink = SINKS[int(block.choice(3, p=[0.4, 0.3, 0.3]))]
-    lse = choose(block, [None, "2", "2", "e"])
-    split_kind = choose(block, ["one", "many", "many", "planned"])
+    options = dict(lengths=bool(block.random() < 0.5), extra_lengths=bool(block.random() < 0.5))
+    options["sink"] = SINKS[int(block.choice(3, p=[0.4, 0.3, 0.3]))]
+    options["lse"] = choose(block, [*LSE, "2"])
+    kinds = ["one", "many", "many", "planned"] if variant.splits else ["one", "one", "one", "planned"]
+    options["splits"] = choose(block, kinds)
     tokens, heads, width = sizes(rng, work)
-    extra_width = log_uniform(rng, 1, width)
-    main = cache(rng, variant.kv_format, width, lengths)
-    extra = cache(rng, variant.extra_format, extra_width, lengths2) if variant.extra_format else None
-    tiles = -(-width // 32)
-    many = int(choose(rng, [2, 3, 7, max(2, tiles), tiles + 3, 2 + int(rng.integers(max(1, 2 * tiles)))]))
+    return fill(rng, seed, case, variant, tokens=tokens, heads=heads, width=width, work=work, **options)
+
+
+def fill(rng, seed, case, variant, *, tokens, heads, width, splits, lengths, extra_lengths, sink, lse, work, page_size=None):
+    """A problem of this variant, these sizes and options; whatever else there is comes from rng."""
+    extra_width = log_uniform(rng, 1, max(width, min(512, work // (tokens * heads))))
+    main = cache(rng, variant.kv_format, width, lengths, page_size)
+    extra = cache(rng, variant.extra_format, extra_width, extra_lengths) if variant.extra_format else None
     # Splits cost a merge each: partial results stay within the same work.
-    many = max(2, min(many, 4 * work // (tokens * heads * 64)))
+    tiles = -(-width // 32) + (-(-extra_width // 32) if extra else 0)
+    count = split_count(rng, splits, tiles, 4 * work // (tokens * heads * 64))
+    if count and variant.kernel != "decode":  # the others have no splits
+        count = 1
     return Problem(
         seed=seed, case=case, kernel=variant.kernel, compute=variant.compute, tokens=tokens, heads=heads, main=main,
-        extra=extra, sink=sink, lse=lse, splits={"one": 1, "many": many, "planned": None}[split_kind],
-        logits=float(choose(rng, LOGITS[variant.compute])), dominating=bool(rng.random() < 0.25),
-        scale=choose(rng, [None, None, None, None, 0.0, -0.0417, 1.0]),
+        extra=extra, sink=sink, lse=lse, splits=count, logits=float(choose(rng, LOGITS[variant.compute])),
+        dominating=bool(rng.random() < 0.25), scale=choose(rng, [None, None, None, None, 0.0, -0.0417, 1.0]),
         frame=choose(rng, ["flat", "flat", "middle", "framed"]), strided=bool(rng.random() < 0.5),
         executor_seed=int(rng.integers(0, 1 << 30)), twice=bool(rng.random() < 0.08),
     )

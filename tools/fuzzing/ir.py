@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mutated IR against mlatile-opt: whatever it is given, it ends by itself with status 0 or 1.
+"""Mutated and random IR against mlatile-opt: whatever it is given, it ends by itself with status 0 or 1.
 
-A batch is a number of mutants of one piece of IR under one pass or pipeline, in
-one process (-split-input-file). A batch that crashes or hangs is halved until
-one mutant is left, which is then made as small as it can be.
+A batch is a number of mutants of one piece of IR, or of random kernels of one
+level, some of them mutated too, under one pass or pipeline, in one process
+(-split-input-file). A batch that crashes or hangs is halved until one mutant is
+left, which is then made as small as it can be.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import generate_tile
+import generate_tilegpu
 import mutate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -30,6 +33,10 @@ OURS = r"^ +--((?:tile|tilegpu|convert-tile|mlatile|select-kernel|attach)[\w-]*)
 # MLIR's own parser dies of these (mlir-opt too): dense arrays of what is neither an integer nor a float.
 NOT_OURS = [re.compile(r"array\s*<(?!\s*(?:i\d+|f16|bf16|f32|f64)\b)")]
 UPSTREAM = [["--verify-roundtrip"], ["--canonicalize", "--cse"], ["--inline", "--canonicalize"]]
+RANDOM = {  # what it is: (how it is made, the pipelines that take it)
+    "random kernels of the author's level": (generate_tile.kernel, ("mlatile-tile-to-", "tile-specialise")),
+    "random kernels of the second level": (generate_tilegpu.kernel, ("mlatile-tilegpu-to-", "tilegpu-", "convert-tile")),
+}
 PARAMS = {"index": ["16", "32", "8", "1"], "i1": ["true", "false"],
           "format": ["dsv4", "dsv3_2", "dsv4_1", "glm53_nope", "dots3_swa", "dsv4_nvfp4"]}
 
@@ -161,14 +168,29 @@ def _limits():
 class Batch:
     def __init__(self, seed, number, size, sources, names, dictionary):
         rng = random.Random(f"{seed}/{number}")
+        if rng.random() < 0.4:
+            self._random(rng, size, names, dictionary)
+        else:
+            self._mutants(rng, size, sources, names, dictionary)
+        self.texts = [t for t in self.texts if not any(known.search(t) for known in NOT_OURS)] or [self.piece.text]
+
+    def _random(self, rng, size, names, dictionary):
+        origin = rng.choice(sorted(RANDOM))
+        self.texts = [RANDOM[origin][0](rng) for _ in range(max(4, size // 2))]
+        self.piece = Piece(self.texts[0], origin)  # all have its name and parameters
+        # Most passes take nothing but what those before them made.
+        whole = [name for name in names if name.startswith(RANDOM[origin][1])]
+        self.flags = self._flags(rng, whole if rng.random() < 0.7 else names)
+        self.texts = [mutate.mutant(rng, t, dictionary, deep=True) if rng.random() < 0.3 else t for t in self.texts]
+
+    def _mutants(self, rng, size, sources, names, dictionary):
         # Short pieces more often: a mutant of the decode kernel takes as long as fifty of them.
         weights = [(0.3 if "invalid" in p.origin else 1) / (2000 + len(p.text)) for p in sources]
         self.piece = rng.choices(sources, weights)[0]
         self.flags = self._flags(rng, names)
         count = max(4, min(size, 400_000 // (len(self.piece.text) + 1)))
         deep = self.flags[0] != UPSTREAM[0][0]
-        texts = [mutate.mutant(rng, self.piece.text, dictionary, deep and rng.random() < 0.7) for _ in range(count)]
-        self.texts = [t for t in texts if not any(known.search(t) for known in NOT_OURS)] or [self.piece.text]
+        self.texts = [mutate.mutant(rng, self.piece.text, dictionary, deep and rng.random() < 0.7) for _ in range(count)]
 
     def _flags(self, rng, names):
         if rng.random() < 0.25:
@@ -179,6 +201,8 @@ class Batch:
             takes = "params"
         if takes == "target" or (takes is None and name in ("convert-tile-to-nvvm", "tilegpu-plan-shared")):
             return [f"--{name}=target={rng.choice(['sm_120a', 'sm_121a', 'sm_90a'])}"]
+        if name == "mlatile-tilegpu-to-nvvm" and rng.random() < 0.5:
+            return [f"--{name}", "--attach-ptx"]  # code generation too
         if takes is None or not self.piece.kernels:
             return [f"--{name}"]
         kernel = rng.choice(sorted(self.piece.kernels))
@@ -215,8 +239,9 @@ def run(options, tool):
     with ThreadPoolExecutor(options.jobs) as threads:
         for done in _in_order(threads, batch, numbers, 2 * options.jobs):
             number, b, bad = done
-            counts["mutants"] += len(b.texts)
+            counts["all"] += len(b.texts)
             counts[f"  {b.flags[0].split('=')[0]}"] += len(b.texts)
+            counts[f"  {b.piece.origin if b.piece.origin in RANDOM else 'mutants'}"] += len(b.texts)
             if not bad:
                 continue
             signature = bad[1]
@@ -228,11 +253,11 @@ def run(options, tool):
             if len(known) >= 10 and not options.keep_going:
                 break
     seconds = time.monotonic() - start
-    print("mutants:\n" + "\n".join(f"{k}: {v}" for k, v in sorted(counts.items()) if k != "mutants"))
-    print(f"{counts['mutants']} mutants in {seconds:.1f} s ({counts['mutants'] / seconds:.0f} a second), "
+    print("pieces of IR:\n" + "\n".join(f"{k}: {v}" for k, v in sorted(counts.items()) if k != "all"))
+    print(f"{counts['all']} pieces of IR in {seconds:.1f} s ({counts['all'] / seconds:.0f} a second), "
           f"{len(known)} failures, {sum(known.values())} with repetitions")
-    if not counts["mutants"]:
-        print("mlatile: error: not one mutant was run", file=sys.stderr)
+    if not counts["all"]:
+        print("mlatile: error: nothing was run", file=sys.stderr)
         return 2
     return 1 if known else 0
 

@@ -2,6 +2,7 @@
 """Problems in processes of their own: one that crashes or hangs is a failure of its problem."""
 
 import json
+import math
 import pathlib
 import re
 import selectors
@@ -10,11 +11,25 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import asdict
 
 import check
 import draw
+import sweep
 
 MOST_FAILURES = 10
+
+
+class Drawn:
+    """Random problems without an end."""
+
+    count = math.inf
+
+    def __init__(self, seed, variants, work=None):
+        self.seed, self.variants, self.work = seed, variants, work or 1 << 18
+
+    def problem(self, case):
+        return draw.draw(self.seed, case, self.variants, self.work)
 
 
 def main(options, arguments):
@@ -22,30 +37,42 @@ def main(options, arguments):
     if not variants:
         print("mlatile: error: the library has nothing of what is asked for", file=sys.stderr)
         return 2
+    if options.sweep:
+        source = sweep.Sweep(options.seed, variants, options.sweep, options.work)
+    else:
+        source = Drawn(options.seed, variants, options.work)
+    source.count = min(source.count, options.cases or math.inf)
     if options.case is not None:
-        return one(options, variants)
+        return one(options, source)
     if options.worker is not None:
-        return worker(options, variants)
-    return Run(options, variants, arguments).main()
+        return worker(options, source)
+    return Run(options, variants, source, arguments).main()
 
 
-def one(options, variants):
-    problem = draw.draw(options.seed, options.case, variants, options.work)
+def one(options, source):
+    if options.case >= source.count:
+        print(f"mlatile: error: --case: expected less than {source.count}, got {options.case}", file=sys.stderr)
+        return 2
+    problem = source.problem(options.case)
     print(problem.text())
-    wrong = check.check(problem, path=options.kernel_file, checked=options.checked)
-    print(_wrong(wrong) if wrong else "ok")
-    return 1 if wrong else 0
+    outcome = checked(options, problem)
+    print(_wrong(outcome.wrong) if outcome.wrong else f"ok: error {outcome.error:.2e}, cosine {outcome.cosine:.6f}, "
+          f"lse {outcome.lse:.3f} of its bound")
+    return 1 if outcome.wrong else 0
 
 
-def worker(options, variants):
+def checked(options, problem):
+    return check.check(problem, path=options.kernel_file, checked=options.checked, orders=options.orders)
+
+
+def worker(options, source):
     """Blocks of problems, every jobs-th one, a line of JSON before and after each."""
     end = time.monotonic() + options.seconds
     case = options.first
-    while time.monotonic() < end and (options.cases is None or case < options.cases):
+    while time.monotonic() < end and case < source.count:
         if case // draw.BLOCK % options.jobs == options.worker:
-            problem = draw.draw(options.seed, case, variants, options.work)
             say(begin=case)
-            say(end=case, wrong=check.check(problem, path=options.kernel_file, checked=options.checked))
+            say(end=case, **asdict(checked(options, source.problem(case))))
             case += 1
         else:
             case += draw.BLOCK - case % draw.BLOCK
@@ -59,7 +86,7 @@ def say(**values):
 class Worker:
     def __init__(self, run, number, first):
         self.run, self.number = run, number
-        self.case, self.since, self.next = None, time.monotonic(), first
+        self.case, self.since = None, time.monotonic()
         left = max(0.1, run.end - time.monotonic())
         job = [sys.executable, str(pathlib.Path(__file__).parent), *run.arguments, f"--seconds={left}",
                f"--worker={number}", f"--first={first}"]
@@ -70,8 +97,8 @@ class Worker:
         if "begin" in values:
             self.case = values["begin"]
         else:
-            self.run.done(values["end"], values["wrong"])
-            self.case, self.next = None, values["end"] + 1
+            self.run.done(values.pop("end"), check.Outcome(**values))
+            self.case = None
 
     def finish(self, hung=False):
         """After its output ended, or when it takes too long: another one goes on behind its problem."""
@@ -85,22 +112,23 @@ class Worker:
         if self.case is None:
             raise SystemExit(f"mlatile: error: a worker ended between problems, status {status}: {errors.strip()}")
         wrong = f"no end after {self.run.options.limit:g} s" if hung else f"the process ended with status {status}: {last}"
-        self.run.done(self.case, wrong)
+        self.run.done(self.case, check.Outcome(wrong))
         if time.monotonic() >= self.run.end or self.run.enough():
             return None
         return Worker(self.run, self.number, self.case + 1)
 
 
 class Run:
-    def __init__(self, options, variants, arguments):
-        self.options, self.variants, self.arguments = options, variants, arguments
+    def __init__(self, options, variants, source, arguments):
+        self.options, self.variants, self.source, self.arguments = options, variants, source, arguments
         self.end = time.monotonic() + options.seconds
-        self.cases, self.failures = [], 0
+        self.outcomes, self.failures = {}, 0
 
     def main(self):
         start = time.monotonic()
         names = [_name(v.kernel, v.compute, v.kv_format, v.extra_format) for v in self.variants]
-        print(f"seed {self.options.seed}, {len(names)} variants: {', '.join(names)}", flush=True)
+        rows = f", {self.source.count} problems with every {self.options.sweep} factors" if self.options.sweep else ""
+        print(f"seed {self.options.seed}, {len(names)} variants: {', '.join(names)}{rows}", flush=True)
         workers = selectors.DefaultSelector()
         for number in range(self.options.jobs):
             self.start(workers, Worker(self, number, 0))
@@ -118,12 +146,16 @@ class Run:
             key.data.process.kill()
             key.data.process.wait()
         seconds = time.monotonic() - start
-        print(histogram([draw.draw(self.options.seed, c, self.variants, self.options.work) for c in self.cases]))
-        print(f"{len(self.cases)} problems in {seconds:.1f} s ({len(self.cases) / seconds:.1f} a second), "
-              f"{self.failures} wrong")
-        if not self.cases:
+        problems = [self.source.problem(case) for case in self.outcomes]
+        print(histogram(problems))
+        print(worst(problems, self.outcomes.values()))
+        print(f"{len(problems)} problems in {seconds:.1f} s ({len(problems) / seconds:.1f} a second), {self.failures} wrong")
+        if not problems:
             print("mlatile: error: not one problem was run", file=sys.stderr)
             return 2
+        if self.options.sweep and len(problems) < self.source.count:
+            print(f"mlatile: error: {self.source.count - len(problems)} problems of the sweep were not run", file=sys.stderr)
+            return 1
         return 1 if self.failures else 0
 
     def start(self, workers, worker):
@@ -138,23 +170,30 @@ class Run:
     def enough(self):
         return self.failures >= MOST_FAILURES and not self.options.keep_going
 
-    def done(self, case, wrong):
-        self.cases.append(case)
-        if wrong:
+    def done(self, case, outcome):
+        self.outcomes[case] = outcome
+        if outcome.wrong:
             self.failures += 1
-            print(f"{_wrong(wrong)}\n  {self.reproducer(case)}", flush=True)
+            print(f"{_wrong(outcome.wrong)}\n  {self.reproducer(case)}", flush=True)
 
     def reproducer(self, case):
-        problem = draw.draw(self.options.seed, case, self.variants, self.options.work)
-        # The draw depends on the list of variants: this one alone.
-        words = ["tools/fuzz", "--seed", self.options.seed, "--case", case, "--kernel", problem.kernel, "--compute",
-                 problem.compute, "--format", problem.main.kv_format,
-                 "--extra", problem.extra.kv_format if problem.extra else "none"]
-        for name in ("work", "kernel_file"):
-            value = getattr(self.options, name)
-            if value not in (None, 1 << 18):
+        """The problem depends on the list of variants: a drawn one is asked for with its own alone."""
+        options, p = self.options, self.source.problem(case)
+        words = ["tools/fuzz", "--seed", options.seed, "--case", case]
+        lists = dict(kernel=options.kernel, compute=options.compute, format=options.format, extra=options.extra)
+        if options.sweep:
+            words += ["--sweep", options.sweep]
+        else:
+            extra = p.extra.kv_format if p.extra else "none"
+            lists = dict(kernel=[p.kernel], compute=[p.compute], format=[p.main.kv_format], extra=[extra])
+        for name, values in lists.items():
+            for value in values or []:
+                words += [f"--{name}", value]
+        for name, default in (("work", None), ("kernel_file", None), ("orders", 1)):
+            value = getattr(options, name)
+            if value != default:
                 words += [f"--{name.replace('_', '-')}", value]
-        if self.options.checked:
+        if options.checked:
             words.append("--checked")
         return shlex.join(map(str, words))
 
@@ -165,6 +204,19 @@ def _name(kernel, compute, kv_format, extra):
 
 def _wrong(text):
     return text if text.startswith("WRONG") else f"WRONG: {text}"
+
+
+def worst(problems, outcomes):
+    """The worst values of every mode and format."""
+    groups = {}
+    for p, outcome in zip(problems, outcomes):
+        groups.setdefault((p.compute, p.main.kv_format), []).append(outcome)
+    lines = [
+        f"  {compute} {kv_format}: {len(group)} problems, error {max(o.error for o in group):.2e}, "
+        f"cosine {min(o.cosine for o in group):.6f}, lse {max(o.lse for o in group):.3f} of its bound"
+        for (compute, kv_format), group in sorted(groups.items())
+    ]
+    return "worst:\n" + "\n".join(lines)
 
 
 def histogram(problems):

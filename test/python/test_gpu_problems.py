@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The list of named problems that are run on a card."""
+
+import importlib.machinery
+import importlib.util
+import json
+import pathlib
+
+from public_cases import BUILT
+
+FOLDER = pathlib.Path(__file__).parents[1] / "Integration"
+PROBLEMS = json.loads((FOLDER / "gpu-problems.json").read_text())
+
+
+def test_every_flag_is_known_and_every_name_is_one():
+    loader = importlib.machinery.SourceFileLoader("run_gpu_problems", str(FOLDER / "run-gpu-problems"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_gpu_problems", loader))
+    loader.exec_module(module)
+    assert len(PROBLEMS) >= 70
+    assert len({p["name"] for p in PROBLEMS}) == len(PROBLEMS)
+    for problem in PROBLEMS:
+        assert "--tokens" in module.flags(problem)  # exits where there is no flag for a key
+
+
+def test_every_format_has_the_kinds_that_other_tests_name():
+    """Of the Python tests on a card, and of compute-sanitizer."""
+    problems = {p["name"]: p for p in PROBLEMS}
+    # Formats that came later have their own tests first.
+    for kv_format in {"dsv4", "dsv4_1", "dsv3_2", "glm", "glm53_nope"} & set(BUILT):
+        for kind, split in (("unsplit", False), ("in-3-splits", True), ("small", False), ("small-splits", True)):
+            problem = problems[f"{kv_format}-{kind}"]
+            assert problem["kv_format"] == kv_format and problem["has_topk_length"] and problem["has_sink"]
+            assert problem["lse"] == "2" and (problem["num_splits"] > 1) == split

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""decode, prefill and swapab: the same answers at every number of rows, for every format, with one cache or two."""
+
+import numpy as np
+import pytest
+from public_cases import call, same_bits
+from second_caches import KERNELS, MAIN, PAIRS, reference_error
+
+import mlatile
+from mlatile.testing import executor, make_case
+
+ROWS = [1, 63, 64, 65, 128]
+OTHERS = KERNELS[1:]
+PROBLEM = dict(num_heads=64, width=512, kv_format="dsv4", page_size=64, target="sm_120a", num_sms=188)
+
+
+@pytest.mark.parametrize("tokens", ROWS)
+@pytest.mark.parametrize("kv_format", MAIN)
+def test_with_each_other_and_with_the_reference(check_case, kv_format, tokens):
+    """The limits where the rows go from one kernel to another are nothing special."""
+    case = make_case(tokens, tokens=tokens, heads=3, width=40, page_size=16, kv_format=kv_format, lengths=True, sink=True)
+    results = {kernel: check_case(case, kernel=kernel) for kernel in KERNELS}
+    for other in results.values():
+        assert reference_error(results["decode"], other) <= 2e-2
+        assert np.array_equal(np.isinf(other[1]), np.isinf(results["decode"][1]))
+
+
+@pytest.mark.parametrize("tokens", ROWS)
+@pytest.mark.parametrize("kernel", OTHERS)
+def test_with_two_caches(check_case, kernel, tokens):
+    case = make_case(tokens, tokens=tokens, heads=9, width=33, page_size=16, extra_width=40, extra_page_size=2,
+                     extra_lengths=True, sink=True)
+    results = [check_case(case, kernel=name) for name in ("decode", kernel)]
+    assert reference_error(*results) <= 2e-2
+
+
+@pytest.mark.parametrize("heads", [1, 7, 8, 9, 11, 16, 17, 22, 64, 80, 128])
+@pytest.mark.parametrize("kernel", OTHERS)
+def test_heads(check_case, kernel, heads):
+    check_case(make_case(heads, tokens=2, heads=heads, width=65, page_size=16, sink=True), kernel=kernel)
+
+
+@pytest.mark.parametrize("width", [1, 15, 31, 32, 33, 63, 64, 65, 192, 500, 513])
+@pytest.mark.parametrize("kernel", OTHERS)
+def test_widths(check_case, kernel, width):
+    check_case(make_case(width, tokens=2, heads=5, width=width, page_size=48, lengths=True), kernel=kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kv_format", MAIN)
+def test_regrouped_rows(run_case, kernel, kv_format):
+    """Whatever the framing, and whatever other rows stand in the call: the same bits."""
+    case = make_case(1, tokens=6, heads=3, width=70, page_size=16, kv_format=kv_format, lengths=True, sink=True)
+    splits = 2 if kernel == "decode" else None
+    whole = run_case(case, kernel=kernel, num_splits=splits)
+    for frame in ((1, 6), (2, 3), (6, 1)):
+        framed = call(case, kernel=kernel, num_splits=splits, q=case.q.reshape(*frame, *case.q.shape[1:]),
+                      indices=case.indices.reshape(*frame, 70), topk_length=case.topk_length.reshape(frame))
+        assert same_bits(whole, framed), frame
+    for t in (0, 5):
+        row = call(case, kernel=kernel, num_splits=splits, q=case.q[t : t + 1], indices=case.indices[t : t + 1],
+                   topk_length=case.topk_length[t : t + 1])
+        assert same_bits([part[t : t + 1] for part in whole], row)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_orders_of_warps(run_case, kernel):
+    case = make_case(2, tokens=2, heads=22, width=100, page_size=16, sink=True)
+    first = run_case(case, kernel=kernel)
+    for seed in (1, 2):
+        with executor(seed=seed, checked=seed == 2):
+            assert same_bits(first, run_case(case, kernel=kernel))
+
+
+# ---- the choice ------------------------------------------------------------
+
+
+def test_a_plan_says_what_became_of_every_kernel():
+    plan = mlatile.plan(num_tokens=4, **PROBLEM)
+    assert plan.kernel == "decode" and [c["taken"] for c in plan.candidates] == [True, False, False]
+    assert {c["kernel"] for c in plan.candidates} == set(KERNELS)
+    for c in plan.candidates:
+        assert f"- {c['kernel']}: {c['why']}" in str(plan)
+    words = {c["kernel"]: c["why"] for c in plan.candidates}
+    for kernel in OTHERS:
+        assert words[kernel].startswith("passed over, ")
+
+
+@pytest.mark.parametrize("tokens,heads,kernel", [(187, 64, "decode"), (188, 64, "prefill"), (4096, 16, "decode"),
+                                                 (4096, 8, "swapab"), (187, 8, "decode")])
+def test_the_choice(tokens, heads, kernel):
+    """Rules of docs/HostApi.md."""
+    plan = mlatile.plan(num_tokens=tokens, **PROBLEM | dict(num_heads=heads))
+    assert plan.kernel == kernel
+
+
+@pytest.mark.parametrize("kernel", OTHERS)
+def test_kernels_without_splits(kernel):
+    for splits in (None, 1):
+        plan = mlatile.plan(num_tokens=4, **PROBLEM, kernel=kernel, num_splits=splits)
+        assert (plan.kernel, plan.num_splits, plan.workspace_bytes) == (kernel, 1, 0)
+        assert mlatile.compile(plan).parts[0].symbol == kernel
+    with pytest.raises(mlatile.UnsupportedError, match=f"{kernel}: num_splits 2 is asked for, and one CTA walks all"):
+        mlatile.plan(num_tokens=4, **PROBLEM, kernel=kernel, num_splits=2)
+    assert mlatile.plan(num_tokens=4096, **PROBLEM, num_splits=2).kernel == "decode"
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kv_format,extra", [(None, None), *PAIRS])
+def test_a_forced_kernel_is_taken(kernel, kv_format, extra):
+    problem = PROBLEM | dict(num_tokens=4, kernel=kernel, kv_format=kv_format or "dsv4")
+    if extra:
+        problem |= dict(extra_width=7, extra_page_size=2, extra_kv_format=extra)
+    assert mlatile.plan(**problem).kernel == kernel
