@@ -148,6 +148,13 @@ void mlatile::printConversion(llvm::raw_ostream &os,
     os << "\n";
     return;
   }
+  if (auto pairs = matrixTransposes(from, to)) {
+    os << "conversion: of 16 bits by movmatrix, new <- old pair:";
+    for (size_t p = 0; p < pairs->size(); ++p)
+      os << " " << p << "<-" << (*pairs)[p];
+    os << "\n";
+    return;
+  }
   os << (sameWarpOwnership(from, to)
              ? "conversion: between the lanes of each warp\n"
              : "conversion: between warps\n");

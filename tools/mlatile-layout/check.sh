@@ -71,6 +71,34 @@ CHECK-NEXT:size: 16384 bytes; ldmatrix: 7 extra wavefronts a phase
 CHECK-NEXT:access of warp 0: vectors of 8 bytes, 96 extra wavefronts in all
 CHECKS
 
+expect 0 accumulator --pack=0x1 --view=threads << 'CHECKS'
+CHECK:reg = {{\[\[0, 2\], \[8, 0\], \[0, 1\]\]}}, lane = {{\[\[0, 4\], \[0, 8\], \[1, 0\], \[2, 0\], \[4, 0\]\]}}, warp = [], reps = [1, 1]
+CHECK-NEXT:shape: 16 x 16, block 16 x 16, repeated [1, 1]
+CHECK:  13   (3, 4)   (3, 6)   (11, 4)   (11, 6)   (3, 5)   (3, 7)   (11, 5)   (11, 7)
+CHECKS
+
+expect 0 operand-a --pack=2 --view=bases << 'CHECKS'
+CHECK:reg = {{\[\[0, 1\], \[8, 0\], \[0, 2\], \[0, 4\]\]}}, lane = {{\[\[0, 8\], \[0, 16\], .*}}
+CHECK-NEXT:shape: 16 x 32, block 16 x 32, repeated [1, 1]
+CHECKS
+
+expect 0 accumulator --shape=32x8 --view=bases \
+  --to='reg = [[1, 0], [8, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [], reps = [2, 1]' << 'CHECKS'
+CHECK:conversion: of 16 bits by movmatrix, new <- old pair: 0<-0 1<-1 2<-2 3<-3
+CHECKS
+
+expect 1 accumulator --pack=1 << 'CHECKS'
+CHECK:mlatile-layout: error: --pack: expected two numbers up to 2, such as 0x1, got '1'
+CHECKS
+
+expect 1 operand-b --pack=3 << 'CHECKS'
+CHECK:mlatile-layout: error: --pack: expected a number up to 2, got '3'
+CHECKS
+
+expect 1 operand-b --pack=1 --bits=8 << 'CHECKS'
+CHECK:mlatile-layout: error: --pack: expected an operand of 16 bits, got 8
+CHECKS
+
 expect 1 accumulator --shape=24x8 << 'CHECKS'
 CHECK:mlatile-layout: error: mma accumulator, dim 0: expected a multiple of 16, got 24
 CHECKS

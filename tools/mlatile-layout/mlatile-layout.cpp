@@ -31,6 +31,12 @@ static cl::opt<std::string> warpsText(
 static cl::opt<int> bits("bits",
                          cl::desc("bits of an operand element: 16, 8 or 4"),
                          cl::init(16), cl::cat(category));
+static cl::opt<std::string> packText(
+    "pack",
+    cl::desc("log2 of the elements that share 16 bits, where ldmatrix reads 8 "
+             "or 4 bits: along m and n of the accumulator, such as 0x1, or "
+             "along k of an operand of 16 bits, such as 2"),
+    cl::cat(category));
 static cl::opt<int>
     elementBytes("bytes",
                  cl::desc("bytes of an element of blocked or of --stride"),
@@ -72,6 +78,31 @@ static bool parseSizes(llvm::StringRef text, std::vector<int64_t> &sizes) {
   return true;
 }
 
+/// --pack of the accumulator (along m and n) or of an operand (along k).
+static bool readPack(llvm::StringRef name, std::vector<int64_t> &pack,
+                     std::string &error) {
+  size_t count = name == "accumulator" ? 2 : 1;
+  if (packText.empty()) {
+    pack.assign(count, 0);
+    return true;
+  }
+  if (!parseSizes(packText, pack) || pack.size() != count ||
+      std::any_of(pack.begin(), pack.end(),
+                  [](int64_t n) { return n < 0 || n > 2; })) {
+    error = "--pack: expected " +
+            std::string(count == 2 ? "two numbers up to 2, such as 0x1"
+                                   : "a number up to 2") +
+            ", got '" + packText + "'";
+    return false;
+  }
+  if (count == 1 && pack[0] && bits != 16) {
+    error =
+        "--pack: expected an operand of 16 bits, got " + std::to_string(bits);
+    return false;
+  }
+  return true;
+}
+
 static DistributedLayout::Result layoutFromOptions(std::string &error) {
   std::vector<int64_t> shape, warps;
   if (!shapeText.empty() && !parseSizes(shapeText, shape)) {
@@ -89,7 +120,8 @@ static DistributedLayout::Result layoutFromOptions(std::string &error) {
   if (name.starts_with("reg"))
     return DistributedLayout::parse(what, &error);
 
-  bool isMma = name == "accumulator" || name.starts_with("operand-");
+  bool isMma =
+      name == "accumulator" || name == "operand-a" || name == "operand-b";
   if (warps.size() == 1 && isMma)
     warps.insert(warps.begin(), 1);
   int numWarps = warps[0] * (warps.size() == 2 ? warps[1] : 1);
@@ -101,22 +133,33 @@ static DistributedLayout::Result layoutFromOptions(std::string &error) {
     error = "--shape: expected two sizes, got '" + shapeText + "'";
     return false;
   };
-  int64_t k = bits > 0 ? 256 / bits : 1; // the factories refuse other bits
-  if (name == "accumulator")
-    return defaultShape(16 * warps[0], 8 * warps[1])
-               ? DistributedLayout::mmaAccumulator(shape[0], shape[1], warps[0],
-                                                   warps[1], &error)
-               : std::nullopt;
-  if (name == "operand-a")
-    return defaultShape(16 * warps[0], k)
-               ? DistributedLayout::mmaOperandA(shape[0], shape[1], bits,
-                                                warps[0], warps[1], &error)
-               : std::nullopt;
-  if (name == "operand-b")
-    return defaultShape(k, 8 * warps[1])
-               ? DistributedLayout::mmaOperandB(shape[0], shape[1], bits,
-                                                warps[0], warps[1], &error)
-               : std::nullopt;
+  if (isMma) {
+    std::vector<int64_t> pack;
+    if (!readPack(name, pack, error))
+      return std::nullopt;
+    if (name == "accumulator") {
+      int64_t rows = pack[0] ? 8 << pack[0] : 16, cols = 8 << pack[1];
+      return defaultShape(rows * warps[0], cols * warps[1])
+                 ? DistributedLayout::mmaAccumulator(shape[0], shape[1],
+                                                     warps[0], warps[1],
+                                                     pack[0], pack[1], &error)
+                 : std::nullopt;
+    }
+    // The factories refuse other bits.
+    int64_t k = pack[0] ? 8 << pack[0] : bits > 0 ? 256 / bits : 1;
+    if (!(name == "operand-a" ? defaultShape(16 * warps[0], k)
+                              : defaultShape(k, 8 * warps[1])))
+      return std::nullopt;
+    bool isA = name == "operand-a";
+    if (pack[0]) {
+      auto make = isA ? &DistributedLayout::mmaPackedOperandA
+                      : &DistributedLayout::mmaPackedOperandB;
+      return make(shape[0], shape[1], pack[0], warps[0], warps[1], &error);
+    }
+    auto make =
+        isA ? &DistributedLayout::mmaOperandA : &DistributedLayout::mmaOperandB;
+    return make(shape[0], shape[1], bits, warps[0], warps[1], &error);
+  }
   if (name != "blocked" && name != "rows" && name != "replicated") {
     error = "expected accumulator, operand-a, operand-b, blocked, rows, "
             "replicated or a layout that begins with 'reg', got '" +
