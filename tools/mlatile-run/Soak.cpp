@@ -22,9 +22,13 @@ constexpr size_t kMostInFlight = 256;
 
 /// Small enough to have its inputs made, and its results compared, in no time.
 bool isSmall(const Problem &p) {
-  int64_t entries = p.numTokens * std::min<int64_t>(p.width, 1 << 20);
+  auto bounded = [](int64_t width) {
+    return std::min<int64_t>(width, 1 << 20);
+  };
+  int64_t entries =
+      p.numTokens * (bounded(p.width) + bounded(p.extraWidth.value_or(0)));
   return p.numTokens <= 4096 && entries <= 1 << 17 &&
-         entries * p.numHeads <= 1 << 22 && !p.extraWidth;
+         entries * p.numHeads <= 1 << 22;
 }
 
 JobOptions jobOf(const Problem &p, const SoakOptions &options) {
@@ -36,6 +40,9 @@ JobOptions jobOf(const Problem &p, const SoakOptions &options) {
   job.input.pageSize = p.pageSize;
   job.input.pageStride = p.pageStride;
   job.input.rowStride = p.rowStride;
+  job.input.extraWidth = p.extraWidth.value_or(0);
+  job.input.extraFormat = p.extraKvFormat.value_or(p.kvFormat);
+  job.input.extraPageSize = p.extraPageSize.value_or(p.pageSize);
   job.input.lengths = p.hasLengths;
   job.input.sink = p.hasSink;
   job.input.seed = options.seed;
@@ -142,7 +149,10 @@ std::vector<Member> makeMembers(const SoakOptions &options, size_t &leftOut) {
 std::string textOf(const Problem &p) {
   return std::to_string(p.numTokens) + " rows x " + std::to_string(p.numHeads) +
          " heads x " + std::to_string(p.width) + " candidates of `" +
-         p.kvFormat + "`";
+         p.kvFormat + "`" +
+         (p.extraWidth ? " and " + std::to_string(*p.extraWidth) + " of `" +
+                             p.extraKvFormat.value_or(p.kvFormat) + "`"
+                       : "");
 }
 } // namespace
 
