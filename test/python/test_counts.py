@@ -25,13 +25,15 @@ def test_no_barrier_in_the_loop_of_swapab(kv_format, extra):
 
 
 def test_counts_are_those_of_the_products():
-    """Both products of all heads of a tile, 2048 products an mma; some kernels compute scores in more warps than one."""
+    """Of all heads of a tile, 2048 an mma; some compute scores, or values of 4 bits, in two warps and more."""
     for kernel in KERNELS:
         for kv_format, sizes in FORMATS.items():
             if kv_format in MAIN:
                 (loop,) = counts.loops(kernel, kv_format, 32)
                 scores, values = (loop.heads * counts.CANDIDATES * size // 2048 for size in (sizes.d_qk, sizes.d_v))
-                assert loop.mma >= scores + values and (loop.mma - values) % scores == 0, loop
+                assert loop.mma >= scores + values, loop
+                if kv_format != "dots3_swa" and (kernel == "swapab" or sizes.payload == "e4m3"):
+                    assert loop.mma == scores + values, loop
 
 
 def test_the_page_is_what_is_measured():

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """decode, prefill and swapab: the same answers at every number of rows, for every format, with one cache or two."""
 
+import re
+
 import numpy as np
 import pytest
+from lowered_kernels import SOURCE
 from public_cases import call, same_bits
 from second_caches import KERNELS, MAIN, PAIRS, reference_error
 
 import mlatile
-from mlatile.testing import executor, make_case
+from mlatile.testing import FORMATS, executor, make_case
 
 ROWS = [1, 63, 64, 65, 128]
 OTHERS = KERNELS[1:]
@@ -92,6 +95,32 @@ def test_the_choice(tokens, heads, kernel):
     """Rules of docs/HostApi.md."""
     plan = mlatile.plan(num_tokens=tokens, **PROBLEM | dict(num_heads=heads))
     assert plan.kernel == kernel
+
+
+def page_tiles():
+    """{kernel: [(largest d_qk, [(heads, candidates, warps)])]} of docs/HostApi.md."""
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (.* x .*) \|$", (SOURCE / "docs" / "HostApi.md").read_text(), flags=re.MULTILINE)
+    tables = {}
+    for kernel, d_qk, tiles in rows:
+        numbers = [tuple(map(int, tile)) for tile in re.findall(r"(\d+) x (\d+) \((\d+)\)", tiles)]
+        tables.setdefault(kernel, []).append((int(d_qk), numbers))
+    return tables
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("kv_format", "extra"), [*((name, None) for name in MAIN), *PAIRS])
+def test_the_tile_is_that_of_the_page(kernel, kv_format, extra):
+    """The rules of docs/HostApi.md, "Tiles", read from there."""
+    tiles = next(tiles for d_qk, tiles in page_tiles()[kernel] if d_qk >= FORMATS[kv_format].d_qk)
+    if extra and FORMATS[kv_format].payload != FORMATS[extra].payload:
+        tiles = [tile for tile in tiles if tile[0] <= 16]
+    more = dict(extra_width=64, extra_page_size=64, extra_kv_format=extra) if extra else {}
+    for heads in range(1, 129):
+        padded = [-(-heads // tile[0]) * tile[0] for tile in tiles]
+        want = [tile for tile, size in zip(tiles, padded) if 3 * size <= 4 * padded[0]][-1]
+        problem = PROBLEM | dict(num_tokens=2, num_heads=heads, kv_format=kv_format, kernel=kernel)
+        name = mlatile.plan(**problem, **more).launches[0]["kernel"]
+        assert want == tuple(int(re.search(rf"-{key}=(\d+)-", name)[1]) for key in ("BH", "BN", "WARPS"))
 
 
 @pytest.mark.parametrize("kernel", OTHERS)

@@ -148,6 +148,24 @@ def test_every_pair(check_case, kernel, kv_format, extra):
         check_case(case, kernel=kernel, lse_base="e" if number % 2 else "2")
 
 
+MIXED = [pair for pair in PAIRS if len({FORMATS[name].payload for name in pair}) == 2]
+
+
+@kernels
+@pytest.mark.parametrize(("kv_format", "extra"), MIXED)
+@pytest.mark.parametrize("heads", [1, 8, 17, 64])
+def test_payloads_of_8_and_of_4_bits(check_case, kernel, kv_format, extra, heads):
+    """Sums go from the order of one payload to that of the other between the lists, also where a list is empty."""
+    case = two_caches(heads, kv_format, extra, heads=heads, width=130, extra_width=65, sink=True)
+    case.extra_indices[1] = case.indices[2] = -1
+    for splits in (1, 3) if kernel == "decode" else (None,):
+        check_case(case, kernel=kernel, num_splits=splits)
+
+
+def test_which_payloads_are_mixed():
+    assert MIXED == [("glm53_nope", EXTRA_ONLY), ("dsv4", "dsv4_nvfp4"), ("dsv4_1", EXTRA_ONLY), ("dsv4_nvfp4", "dsv4")]
+
+
 SPLITS = pytest.mark.parametrize("kernel,splits", [*((k, None) for k in KERNELS), *(("decode", n) for n in (1, 2, 5, 9, 40))])
 
 
@@ -187,12 +205,9 @@ def test_widths(check_case, kernel, width, extra_width):
     check_case(two_caches(6, width=width, extra_width=extra_width), kernel=kernel)
 
 
-@kernels
-@pytest.mark.parametrize("splits", [1, 4])
+@pytest.mark.parametrize("kernel,splits", [*((k, 1) for k in KERNELS), ("decode", 4)])
 @pytest.mark.parametrize("sink", [0.0, 40.0, np.inf, -np.inf])
 def test_the_sink_counts_once(check_case, kernel, splits, sink):
-    if kernel != "decode" and splits > 1:
-        pytest.skip(f"{kernel} has no splits")
     case = two_caches(7)
     case.attn_sink = np.full(5, sink, np.float32)
     check_case(case, kernel=kernel, num_splits=splits)

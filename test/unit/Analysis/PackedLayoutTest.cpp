@@ -70,7 +70,7 @@ TEST(PackedLayout, OperandsAlongKHoldWhatAWordHolds) {
                     for (int e = 0; e < 2; ++e)
                       for (int half = 0; half < 2; ++half) {
                         // Row of the matrix, column of the whole.
-                        Coords at = own[4 * step + 2 * half + e];
+                        const Coords &at = own[4 * step + 2 * half + e];
                         int64_t column = at[1] + (8 << pack) * chunk;
                         int warpM = warp / grid.warpsN,
                             warpN = warp % grid.warpsN;

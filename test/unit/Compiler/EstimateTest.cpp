@@ -24,8 +24,8 @@ void expectNear(const char *what, double counted, double estimated) {
       << what << ": " << counted << " counted, " << estimated << " estimated";
 }
 
-void PrintTo(const Case &c, std::ostream *out) {
-  *out << c.kernel << " " << c.format << " " << c.heads;
+std::string nameOf(const testing::TestParamInfo<Case> &info) {
+  return std::string(info.param.format) + std::to_string(info.param.heads);
 }
 
 class Estimate : public testing::TestWithParam<Case> {};
@@ -90,7 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Decode, Estimate,
                                          Case{"decode", "dsv4_1", 16},
                                          Case{"decode", "dots3_swa", 16},
                                          Case{"decode", "dsv4_nvfp4", 16},
-                                         Case{"decode", "dsv4_1_fp4", 16}));
+                                         Case{"decode", "dsv4_1_fp4", 16}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Prefill, Estimate,
                          testing::Values(Case{"prefill", "glm", 32},
                                          Case{"prefill", "glm53_nope", 64},
@@ -99,13 +100,15 @@ INSTANTIATE_TEST_SUITE_P(Prefill, Estimate,
                                          Case{"prefill", "dsv4_1", 64},
                                          Case{"prefill", "dots3_swa", 64},
                                          Case{"prefill", "dsv4_nvfp4", 64},
-                                         Case{"prefill", "dsv4_1_fp4", 64}));
+                                         Case{"prefill", "dsv4_1_fp4", 64}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(SwapAB, Estimate,
                          testing::Values(Case{"swapab", "glm", 32},
                                          Case{"swapab", "dsv4", 8},
                                          Case{"swapab", "dsv4_1", 16},
                                          Case{"swapab", "dots3_swa", 16},
                                          Case{"swapab", "dsv4_nvfp4", 32},
-                                         Case{"swapab", "dsv4_1_fp4", 32}));
+                                         Case{"swapab", "dsv4_1_fp4", 32}),
+                         nameOf);
 
 } // namespace

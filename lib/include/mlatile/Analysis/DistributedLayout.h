@@ -206,9 +206,9 @@ std::optional<std::vector<int>> registersOnly(const DistributedLayout &from,
                                               const DistributedLayout &to);
 
 /// If pairs of 16-bit registers under `to` are 8 x 8 matrices of `from`,
-/// transposed (`movmatrix`, isa::movmatrixTrans): for each pair of `to` the pair
-/// of `from`. So an accumulator, rounded, becomes operand B without leaving its
-/// warp. Empty otherwise.
+/// transposed (`movmatrix`, isa::movmatrixTrans): for each pair of `to` the
+/// pair of `from`. So an accumulator, rounded, becomes operand B without
+/// leaving its warp. Empty otherwise.
 std::optional<std::vector<int>> matrixTransposes(const DistributedLayout &from,
                                                  const DistributedLayout &to);
 

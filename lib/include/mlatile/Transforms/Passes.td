@@ -119,8 +119,8 @@ def InsertSyncs : Pass<"tilegpu-insert-syncs", "::mlir::ModuleOp"> {
     to shared memory since the last barrier. Before an access that conflicts with
     one of them (same bytes, at least one a write) it inserts `tilegpu.sync`: of
     the warp where every element is touched by one warp only on both sides, of
-    the CTA otherwise. Asynchronous copies are guarded by mbarriers and take no
-    part.
+    the CTA otherwise. What a loop needs only of accesses before it is inserted
+    before it. Asynchronous copies are guarded by mbarriers and take no part.
     Precondition: `tilegpu-plan-shared` (buffers that share bytes conflict).
   }];
 }
