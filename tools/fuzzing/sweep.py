@@ -31,10 +31,13 @@ def factors(variants):
 
 
 def is_built(variants):
+    @functools.cache
+    def some(split, *given):
+        return any(v.splits >= split and all(getattr(v, name) == value for name, value in given) for v in variants)
+
     def allowed(part):
-        given = {name: part[name] for name in VARIANT if name in part}
         split = part.get("splits") in ("few", "empty")
-        return any(v.splits >= split and all(getattr(v, name) == value for name, value in given.items()) for v in variants)
+        return some(split, *[(name, part[name]) for name in VARIANT if name in part])
 
     return allowed
 
