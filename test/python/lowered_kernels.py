@@ -18,8 +18,8 @@ import mlatile
 
 BUILD = pathlib.Path(mlatile._mlatile.__file__).resolve().parents[2]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-KERNELS = SOURCE / "kernels"
-DECODE = KERNELS / "decode.mlir"
+KERNEL_FOLDER = SOURCE / "kernels"
+DECODE = KERNEL_FOLDER / "decode.mlir"
 ATTEND = "steps/attend.mlir"
 PTXAS = os.environ.get("MLATILE_PTXAS") or shutil.which("ptxas")
 needs_ptxas = pytest.mark.skipif(not PTXAS, reason="no ptxas")
@@ -71,8 +71,8 @@ class Compiled:
 def edited(folder, changes, kernel="decode.mlir"):
     """kernels/ in a folder of its own, with changes {file: {old: new}}, each of which its file has once; gives the path
     of the kernel's file. Always of one time stamp."""
-    for path in (KERNELS / kernel, *KERNELS.glob("steps/*.mlir")):
-        name = str(path.relative_to(KERNELS))
+    for path in (KERNEL_FOLDER / kernel, *KERNEL_FOLDER.glob("steps/*.mlir")):
+        name = str(path.relative_to(KERNEL_FOLDER))
         text = path.read_text()
         for old, new in changes.get(name, {}).items():
             assert text.count(old) == 1, (name, old)

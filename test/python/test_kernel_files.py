@@ -5,7 +5,7 @@ import difflib
 import re
 
 import pytest
-from lowered_kernels import ATTEND, DECODE, KERNELS, edited, line_of
+from lowered_kernels import ATTEND, DECODE, KERNEL_FOLDER, edited, line_of
 
 import mlatile
 from mlatile.testing import make_case
@@ -31,7 +31,7 @@ def soft_capped(folder, cap):
 def test_logit_soft_cap(tmp_path, check_case, run_case, splits):
     cap = 2.0
     kernel = mlatile.load(soft_capped(tmp_path, cap))
-    texts = [(folder / ATTEND).read_text().splitlines() for folder in (KERNELS, tmp_path)]
+    texts = [(folder / ATTEND).read_text().splitlines() for folder in (KERNEL_FOLDER, tmp_path)]
     assert len([line for line in difflib.ndiff(*texts) if line[0] == "+"]) < 10
 
     case = make_case(1, tokens=3, heads=11, width=100, page_size=16, sink=True, q_spread=3.0)

@@ -7,7 +7,7 @@ import shutil
 import ml_dtypes
 import numpy as np
 import pytest
-from lowered_kernels import KERNELS, KernelError, Program, compile_kernel, edited, line_of
+from lowered_kernels import KERNEL_FOLDER, KernelError, Program, compile_kernel, edited, line_of
 
 import mlatile
 from mlatile.testing import decode_slots, make_case, write_pool
@@ -51,7 +51,7 @@ def test_a_step_beside_the_file_comes_first_and_an_edited_one_is_another_kernel(
 
 def test_built_in_steps_serve_a_file_of_ones_own(tmp_path, check_case):
     path = tmp_path / "decode.mlir"
-    path.write_text((KERNELS / "decode.mlir").read_text())
+    path.write_text((KERNEL_FOLDER / "decode.mlir").read_text())
     check_case(make_case(5, tokens=1, heads=3, width=40, page_size=16, sink=True), kernel=mlatile.load(path))
 
 
