@@ -20,7 +20,7 @@ WORK = [] if os.environ.get("MLATILE_SWEEP", "2") == "3" else ["--work", 1 << 13
 
 def test_the_sweep_is_clean_in_every_order():
     """Unchecked, and checked in three orders of warps: no report, the same bits, and right."""
-    result = fuzz("--sweep", 2, "--seed", SEED, "--checked", "--orders", 3, *WORK, timeout=24 * 3600)
+    result = fuzz("--sweep", 2, "--seed", SEED, "--jobs", os.cpu_count() or 1, "--checked", "--orders", 3, *WORK, timeout=24 * 3600)
     assert result.returncode == 0, result.stdout + result.stderr
     formats = re.findall(r"^  bf16 (\w+): (\d+) problems", result.stdout, flags=re.MULTILINE)
     assert sorted(name for name, _ in formats) == sorted(MAIN) and all(int(count) >= 4 for _, count in formats), result.stdout

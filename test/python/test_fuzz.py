@@ -157,6 +157,24 @@ def test_a_problem_without_an_end_is_a_failure(tmp_path):
     assert "no end after 2 s" in result.stdout and "--case 1 " in result.stdout
 
 
+def test_a_sweep_that_is_not_finished_is_an_error():
+    result = fuzz("--sweep", 2, "--seconds", 0.5, "--work", 4096)
+    assert result.returncode == 1 and re.search(r"\d+ problems of the sweep were not run", result.stderr)
+
+
+def test_a_failure_is_one_line_that_shows_it_again(tmp_path):
+    """Without the end that a length sets."""
+    end = {"%len1 = arith.minsi %len0, %width : index": "%len1 = arith.minsi %width, %width : index"}
+    path = edited(tmp_path, {"steps/candidates.mlir": end})
+    result = fuzz("--sweep", 2, "--work", 4096, "--kernel-file", path)
+    assert result.returncode == 1, result.stdout + result.stderr
+    line = re.search(r"^  (tools/fuzz --seed 1 --case \d+ --sweep 2 --work 4096 .*)$", result.stdout, flags=re.MULTILINE)[1]
+    again = fuzz(command=line.split())
+    assert again.returncode == 1 and "WRONG" in again.stdout and "lengths=True" in again.stdout
+    sound = fuzz(command=line.split(" --kernel-file")[0].split())
+    assert sound.returncode == 0 and "ok: error" in sound.stdout
+
+
 def test_wrong_arguments():
     assert fuzz("--seconds", "0").returncode == 2
     result = fuzz("--format", "nothing", "--seconds", "1")

@@ -148,24 +148,6 @@ def test_every_pair(check_case, kernel, kv_format, extra):
         check_case(case, kernel=kernel, lse_base="e" if number % 2 else "2")
 
 
-MIXED = [pair for pair in PAIRS if len({FORMATS[name].payload for name in pair}) == 2]
-
-
-@kernels
-@pytest.mark.parametrize(("kv_format", "extra"), MIXED)
-@pytest.mark.parametrize("heads", [1, 8, 17, 64])
-def test_payloads_of_8_and_of_4_bits(check_case, kernel, kv_format, extra, heads):
-    """Sums go from the order of one payload to that of the other between the lists, also where a list is empty."""
-    case = two_caches(heads, kv_format, extra, heads=heads, width=130, extra_width=65, sink=True)
-    case.extra_indices[1] = case.indices[2] = -1
-    for splits in (1, 3) if kernel == "decode" else (None,):
-        check_case(case, kernel=kernel, num_splits=splits)
-
-
-def test_which_payloads_are_mixed():
-    assert MIXED == [("glm53_nope", EXTRA_ONLY), ("dsv4", "dsv4_nvfp4"), ("dsv4_1", EXTRA_ONLY), ("dsv4_nvfp4", "dsv4")]
-
-
 SPLITS = pytest.mark.parametrize("kernel,splits", [*((k, None) for k in KERNELS), *(("decode", n) for n in (1, 2, 5, 9, 40))])
 
 

@@ -52,6 +52,22 @@ TEST(Choice, ByRowsAndHeads) {
   }
 }
 
+/// Formats and pairs whose only tile has 16 heads.
+TEST(Choice, PrefillNeedsHeadsThatShareRows) {
+  Problem p = rowsOf(4096, 64);
+  p.kvFormat = "dots3_swa";
+  EXPECT_EQ(plan(p)->kernel, "decode");
+  p = rowsOf(4096, 64);
+  p.extraWidth = 65;
+  p.extraPageSize = 32;
+  EXPECT_EQ(plan(p)->kernel, "prefill");
+  p.extraKvFormat = "dsv4_nvfp4";
+  EXPECT_EQ(plan(p)->kernel, "decode");
+  EXPECT_EQ(why(*plan(p), "prefill"),
+            "passed over, its head tile is one group of 16: nothing would "
+            "share a gathered row");
+}
+
 TEST(Choice, ExplainsEveryKernel) {
   std::string text = plan(rowsOf(3, 64))->explain();
   EXPECT_HAS(text, "- decode: taken, no rule of another kernel holds");
@@ -106,6 +122,7 @@ TEST(Choice, HeadTiles) {
   EXPECT_EQ(tile("prefill", 80, "dsv4"), 32); // 128 would be too many
   EXPECT_EQ(tile("prefill", 64, "glm"), 32);
   EXPECT_EQ(tile("prefill", 64, "dots3_swa"), 16);
+  EXPECT_EQ(tile("prefill", 64, "dsv4_nvfp4"), 64);
   EXPECT_EQ(tile("swapab", 8, "glm"), 8);
   EXPECT_EQ(tile("swapab", 11, "glm"), 16);
   EXPECT_EQ(tile("swapab", 128, "glm"), 16);
