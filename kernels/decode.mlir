@@ -5,7 +5,8 @@
 // `merge` joins the splits. The recurrence stands in steps/attend.mlir.
 
 !row  = tensor<?xf32, #tile.dims<BH>>
-!qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
+!s    = tensor<?x?xf32, #tile.dims<BH, BN>>
+!qn   = tensor<?x?xf16, #tile.dims<BH, NOPE>>
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
 !on   = tensor<?x?xf32, #tile.dims<BH, NOPE>>
 !or   = tensor<?x?xf32, #tile.dims<BH, ROPE>>
@@ -21,9 +22,9 @@
 
 // kernels/steps
 func.func private @length(!vlen, index, index, index) -> index
-func.func private @query(!vq, index, index, index) -> (!qn, !qr)
-func.func private @attend(!qn, !qr, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
-                          !row, !row, !on, !or) -> (!row, !row, !on, !or)
+func.func private @query_f16(!vq, index, index, index) -> (!qn, !qr, !row)
+func.func private @attend(!qn, !qr, !row, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
+                          !row, !s, !on, !or) -> (!row, !s, !on, !or)
 func.func private @sinks(!vrow, index) -> !row
 func.func private @finish(!row, !row, !row) -> (!row, !row)
 func.func private @store_output(!on, !or, !row, !vout, index, index, index)
@@ -34,8 +35,8 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                            SPLIT : i1 = false, LSE : index = 0,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
-                           GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32,
-                           EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32) warps(WARPS)
+                           GROUPS : index = FMT.groups, SCALE_E4M3 : i1 = FMT.scale_e4m3,
+                           EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS)
     (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !vlen,
      %extra_kv : !tile.pool<EXTRA>, %extra_indices : !vext, %extra_lengths : !vlen,
      %sink : !vrow, %out : !vout, %lse : !vlse, %part_o : !po, %part_m : !pr, %part_l : !pr,
@@ -82,9 +83,9 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   %first = arith.muli %split, %per_split : index
   %last = arith.addi %first, %per_split : index
 
-  %qn, %qr = func.call @query(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr)
+  %qn, %qr, %unit = func.call @query_f16(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr, !row)
   %ninf = tile.full %ninf_ : f32 -> !row
-  %zero = tile.full %f0 : f32 -> !row
+  %l_zero = tile.full %f0 : f32 -> !s
   %on_zero = tile.full %f0 : f32 -> !on
   %or_zero = tile.full %f0 : f32 -> !or
 
@@ -92,11 +93,11 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   %begin = arith.muli %first, %BN : index
   %stop = arith.muli %last, %BN : index
   %end = arith.minsi %stop, %length : index
-  %m1, %l1, %on1, %or1 = func.call @attend(%qn, %qr, %kv, %indices, %b, %t, %begin, %end, %sm_scale,
-                                           %ninf, %zero, %on_zero, %or_zero)
-      : (!qn, !qr, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
-         !row, !row, !on, !or) -> (!row, !row, !on, !or)
-  %m, %l, %on, %or = scf.if %HAS_EXTRA -> (!row, !row, !on, !or) {
+  %m1, %l1, %on1, %or1 = func.call @attend(%qn, %qr, %unit, %kv, %indices, %b, %t, %begin, %end, %sm_scale,
+                                           %ninf, %l_zero, %on_zero, %or_zero)
+      : (!qn, !qr, !row, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
+         !row, !s, !on, !or) -> (!row, !s, !on, !or)
+  %m, %lt, %on, %or = scf.if %HAS_EXTRA -> (!row, !s, !on, !or) {
     %W2 = tile.dim %extra_indices, 2 : !vext
     %length2 = tile.call @length(%extra_lengths, %b, %t, %W2) bind(HAS_LENGTH = HAS_EXTRA_LENGTH)
         : (!vlen, index, index, index) -> index
@@ -107,15 +108,16 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
     %begin2 = arith.muli %first2, %BN : index
     %stop2 = arith.muli %last2, %BN : index
     %end2 = arith.minsi %stop2, %length2 : index
-    %m2, %l2, %on2, %or2 = tile.call @attend(%qn, %qr, %extra_kv, %extra_indices, %b, %t, %begin2, %end2, %sm_scale,
+    %m2, %l2, %on2, %or2 = tile.call @attend(%qn, %qr, %unit, %extra_kv, %extra_indices, %b, %t, %begin2, %end2, %sm_scale,
                                              %m1, %l1, %on1, %or1)
-        bind(FMT = EXTRA, GROUPS = EXTRA_GROUPS, SCALE_F32 = EXTRA_SCALE_F32, W = W2)
-        : (!qn, !qr, !tile.pool<EXTRA>, !vext, index, index, index, index, f32,
-           !row, !row, !on, !or) -> (!row, !row, !on, !or)
-    scf.yield %m2, %l2, %on2, %or2 : !row, !row, !on, !or
+        bind(FMT = EXTRA, GROUPS = EXTRA_GROUPS, SCALE_E4M3 = EXTRA_SCALE_E4M3, W = W2)
+        : (!qn, !qr, !row, !tile.pool<EXTRA>, !vext, index, index, index, index, f32,
+           !row, !s, !on, !or) -> (!row, !s, !on, !or)
+    scf.yield %m2, %l2, %on2, %or2 : !row, !s, !on, !or
   } else {
-    scf.yield %m1, %l1, %on1, %or1 : !row, !row, !on, !or
+    scf.yield %m1, %l1, %on1, %or1 : !row, !s, !on, !or
   }
+  %l = tile.reduce addf %lt along 1 : !s -> !row
 
   scf.if %SPLIT {
     tile.store %on, %part_o[%split, %row, %h, %c0] : !on, !po

@@ -1,41 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The recurrence over a list of candidates, heads on the rows. In base 2:
+// The recurrence over a list of candidates, heads on the rows. In base 2, with
+// the unit u[c] of a candidate's scales (keys.mlir; 1 where keys are exact in
+// f16 with their scales):
 //
-//   s[h, c] = scale * log2(e) * <q[h], key[c]>          (-inf if c is skipped)
-//   m' = max(m, max_c s),  p = 2^(s - m'),  l' = l 2^(m - m') + sum_c p
-//   o' = o 2^(m - m') + p @ value
+//   s[h, c] = scale * log2(e) * <q[h], key[c]> + log2 u[c]     (-inf if c is skipped)
+//   m' = max(m, max_c s),  a = 2^(m - m'),  p = 2^(s - m')
+//   l' = l a + p / u,  o' = o a + (p / u) @ value
 //
-// A row without a valid candidate keeps m = -inf and l = 0; the reference that
-// is subtracted is then 0, so that -inf - -inf is never formed.
+// l is a tile, summed over c once after the last list. m is a reference for l
+// and o, not the largest score. A row without a valid candidate keeps m = -inf
+// and l = 0; the reference that is subtracted is then 0, so that -inf - -inf is
+// never formed.
 //
-// Scales that are powers of two are multiplied into the keys, which stay exact.
-// fp32 scales multiply sums of scores, and p on its way to the values, in f32.
+// Products are of f16, the rope part's of bf16. Scales multiply sums of scores
+// in f32, and p, in f16, on its way to the values.
 
 !ids  = tensor<?xi32, #tile.dims<BN>>
 !mask = tensor<?xi1, #tile.dims<BN>>
+!cand = tensor<?xf32, #tile.dims<BN>>
 !row  = tensor<?xf32, #tile.dims<BH>>
 !rowm = tensor<?xi1, #tile.dims<BH>>
 !s    = tensor<?x?xf32, #tile.dims<BH, BN>>
 !sm   = tensor<?x?xi1, #tile.dims<BH, BN>>
-!p16  = tensor<?x?xbf16, #tile.dims<BH, BN>>
-!qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
+!p16  = tensor<?x?xf16, #tile.dims<BH, BN>>
+!pb   = tensor<?x?xbf16, #tile.dims<BH, BN>>
+!qn   = tensor<?x?xf16, #tile.dims<BH, NOPE>>
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
-!kn   = tensor<?x?xbf16, #tile.dims<BN, NOPE>>
-!knT  = tensor<?x?xbf16, #tile.dims<NOPE, BN>>
+!kn   = tensor<?x?xf16, #tile.dims<BN, NOPE>>
+!knT  = tensor<?x?xf16, #tile.dims<NOPE, BN>>
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
 !krT  = tensor<?x?xbf16, #tile.dims<ROPE, BN>>
 !ks   = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
 !ksT  = tensor<?x?xf32, #tile.dims<GROUPS, BN>>
+!ks16 = tensor<?x?xf16, #tile.dims<BN, GROUPS>>
 !on   = tensor<?x?xf32, #tile.dims<BH, NOPE>>
 !or   = tensor<?x?xf32, #tile.dims<BH, ROPE>>
 !rows = !tile.rows<FMT, [BN]>
 !vidx = !tile.view<[B, S, W], i32>
 
-// Candidates %begin .. %end - 1 of row (%b, %t) of one list.
-func.func private @attend(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices : !vidx,
+func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
+
+// Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
+// query, what its scores are multiplied by.
+func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<FMT>, %indices : !vidx,
                           %b : index, %t : index, %begin : index, %end : index, %sm_scale : f32,
-                          %m_ : !row, %l_ : !row, %on_ : !on, %or_ : !or) -> (!row, !row, !on, !or) {
+                          %m_ : !row, %l_ : !s, %on_ : !on, %or_ : !or) -> (!row, !s, !on, !or) {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %ninf_ = arith.constant 0xFF800000 : f32
@@ -44,34 +54,37 @@ func.func private @attend(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices 
   %BN = tile.param BN : index
   %ROPE = tile.param ROPE : index
   %V_ROPE = tile.param V_ROPE : i1
-  %SCALE_F32 = tile.param SCALE_F32 : i1
+  %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
   %ninf = tile.full %ninf_ : f32 -> !row
   %zero = tile.full %f0 : f32 -> !row
   %s_zero = tile.full %f0 : f32 -> !s
   %s_ninf = tile.full %ninf_ : f32 -> !s
   %scale2_ = arith.mulf %sm_scale, %log2e : f32
-  %scale2 = tile.full %scale2_ : f32 -> !s
+  %scale2_row = tile.full %scale2_ : f32 -> !row
+  %scale2_unit = arith.mulf %scale2_row, %unit : !row
+  %scale2 = tile.broadcast %scale2_unit along 1 : !row -> !s
 
   %m, %l, %on, %or = scf.for %n = %begin to %end step %BN
-      iter_args(%m0 = %m_, %l0 = %l_, %on0 = %on_, %or0 = %or_) -> (!row, !row, !on, !or) {
+      iter_args(%m0 = %m_, %l0 = %l_, %on0 = %on_, %or0 = %or_) -> (!row, !s, !on, !or) {
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
     %ks = tile.dequant %rows scale : !rows -> !ks
-    %kn = scf.if %SCALE_F32 -> !kn {
-      %kp = tile.dequant %rows payload : !rows -> !kn
+    %r, %log_u, %inverse_u = func.call @relative_scales(%ks) : (!ks) -> (!ks16, !cand, !cand)
+    %kn = scf.if %SCALE_E4M3 -> !kn {
+      %kp = tile.dequant %rows nope : !rows -> !kn
       scf.yield %kp : !kn
     } else {
-      %kp = tile.dequant %rows nope : !rows -> !kn
+      %kp = tile.dequant %rows payload : !rows -> !kn
       scf.yield %kp : !kn
     }
     %knT = tile.transpose %kn : !kn -> !knT
-    %s0 = scf.if %SCALE_F32 -> !s {
-      %ksT = tile.transpose %ks : !ks -> !ksT
-      %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
+    %s0 = scf.if %SCALE_E4M3 -> !s {
+      %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
       scf.yield %sn : !s
     } else {
-      %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
+      %ksT = tile.transpose %ks : !ks -> !ksT
+      %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
       scf.yield %sn : !s
     }
     %s1 = scf.if %has_rope -> !s {
@@ -82,7 +95,14 @@ func.func private @attend(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices 
     } else {
       scf.yield %s0 : !s
     }
-    %s2 = arith.mulf %s1, %scale2 : !s
+    %s2 = scf.if %SCALE_E4M3 -> !s {
+      %sc = arith.mulf %s1, %scale2 : !s
+      scf.yield %sc : !s
+    } else {
+      %log_ub = tile.broadcast %log_u along 0 : !cand -> !s
+      %sc = math.fma %s1, %scale2, %log_ub : !s
+      scf.yield %sc : !s
+    }
     %okb = tile.broadcast %ok along 0 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
@@ -95,30 +115,37 @@ func.func private @attend(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices 
     %refb = tile.broadcast %ref along 1 : !row -> !s
     %ds = arith.subf %s, %refb : !s
     %p = math.exp2 %ds : !s
-    %pt = tile.reduce addf %p along 1 : !s -> !row
-    %la = arith.mulf %l0, %a : !row
-    %l1 = arith.addf %la, %pt : !row
+    %pu = scf.if %SCALE_E4M3 -> !s {
+      scf.yield %p : !s
+    } else {
+      %inverse_ub = tile.broadcast %inverse_u along 0 : !cand -> !s
+      %over = arith.mulf %p, %inverse_ub : !s
+      scf.yield %over : !s
+    }
+    %ab = tile.broadcast %a along 1 : !row -> !s
+    %l1 = math.fma %l0, %ab, %pu : !s
 
     %p16 = arith.truncf %p : !s to !p16
+    %pb = arith.truncf %pu : !s to !pb
     %an = tile.broadcast %a along 1 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %on2 = scf.if %SCALE_F32 -> !on {
-      %on3 = tile.dot_scaled %p, %kn, %ks, %on1 : !s, !kn, !ks, !on
+    %on2 = scf.if %SCALE_E4M3 -> !on {
+      %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
       scf.yield %on3 : !on
     } else {
-      %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
+      %on3 = tile.dot_scaled %p16, %kn, %r, %on1 : !p16, !kn, !ks16, !on
       scf.yield %on3 : !on
     }
     %or2 = scf.if %V_ROPE -> !or {
       %vr = tile.dequant %rows rope : !rows -> !kr
       %ar = tile.broadcast %a along 1 : !row -> !or
       %or1 = arith.mulf %or0, %ar : !or
-      %or3 = tile.dot %p16, %vr, %or1 : !p16, !kr, !or
+      %or3 = tile.dot %pb, %vr, %or1 : !pb, !kr, !or
       scf.yield %or3 : !or
     } else {
       scf.yield %or0 : !or
     }
-    scf.yield %m1, %l1, %on2, %or2 : !row, !row, !on, !or
+    scf.yield %m1, %l1, %on2, %or2 : !row, !s, !on, !or
   } {tile.pipeline = #tile.pipeline<stages = 2>}
-  func.return %m, %l, %on, %or : !row, !row, !on, !or
+  func.return %m, %l, %on, %or : !row, !s, !on, !or
 }

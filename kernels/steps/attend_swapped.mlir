@@ -3,36 +3,42 @@
 // The recurrence of attend.mlir over a list of candidates, transposed:
 // candidates on the rows, heads on the columns of both products.
 //
-//   s[c, h] = scale * log2(e) * <key[c], q[h]>,  o[d, h] = sum_c value[c, d] p[c, h]
+//   s[c, h] = scale * log2(e) * <key[c], q[h]> + log2 u[c],  o[d, h] = sum_c value[c, d] p[c, h] / u[c]
 //
 // A warp has all candidates of its heads, so the statistics stay in the warp.
 
 !ids  = tensor<?xi32, #tile.dims<BN>>
 !mask = tensor<?xi1, #tile.dims<BN>>
+!cand = tensor<?xf32, #tile.dims<BN>>
 !row  = tensor<?xf32, #tile.dims<BH>>
 !rowm = tensor<?xi1, #tile.dims<BH>>
 !s    = tensor<?x?xf32, #tile.dims<BN, BH>>
 !sm   = tensor<?x?xi1, #tile.dims<BN, BH>>
-!p16  = tensor<?x?xbf16, #tile.dims<BN, BH>>
-!qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
+!p16  = tensor<?x?xf16, #tile.dims<BN, BH>>
+!pb   = tensor<?x?xbf16, #tile.dims<BN, BH>>
+!qn   = tensor<?x?xf16, #tile.dims<BH, NOPE>>
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
-!qnT  = tensor<?x?xbf16, #tile.dims<NOPE, BH>>
+!qnT  = tensor<?x?xf16, #tile.dims<NOPE, BH>>
 !qrT  = tensor<?x?xbf16, #tile.dims<ROPE, BH>>
-!kn   = tensor<?x?xbf16, #tile.dims<BN, NOPE>>
-!knT  = tensor<?x?xbf16, #tile.dims<NOPE, BN>>
+!kn   = tensor<?x?xf16, #tile.dims<BN, NOPE>>
+!knT  = tensor<?x?xf16, #tile.dims<NOPE, BN>>
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
 !krT  = tensor<?x?xbf16, #tile.dims<ROPE, BN>>
 !ks   = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
-!ksT  = tensor<?x?xf32, #tile.dims<GROUPS, BN>>
+!ks16 = tensor<?x?xf16, #tile.dims<BN, GROUPS>>
+!k16T = tensor<?x?xf16, #tile.dims<GROUPS, BN>>
 !on   = tensor<?x?xf32, #tile.dims<NOPE, BH>>
 !or   = tensor<?x?xf32, #tile.dims<ROPE, BH>>
 !rows = !tile.rows<FMT, [BN]>
 !vidx = !tile.view<[B, S, W], i32>
 
-// Candidates %begin .. %end - 1 of row (%b, %t) of one list.
-func.func private @attend_swapped(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices : !vidx,
+func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
+
+// Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
+// query, what its scores are multiplied by.
+func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<FMT>, %indices : !vidx,
                                   %b : index, %t : index, %begin : index, %end : index, %sm_scale : f32,
-                                  %m_ : !row, %l_ : !row, %on_ : !on, %or_ : !or) -> (!row, !row, !on, !or) {
+                                  %m_ : !row, %l_ : !s, %on_ : !on, %or_ : !or) -> (!row, !s, !on, !or) {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %ninf_ = arith.constant 0xFF800000 : f32
@@ -41,7 +47,7 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %
   %BN = tile.param BN : index
   %ROPE = tile.param ROPE : index
   %V_ROPE = tile.param V_ROPE : i1
-  %SCALE_F32 = tile.param SCALE_F32 : i1
+  %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
   %qnT = tile.transpose %qn : !qn -> !qnT
   %qrT = tile.transpose %qr : !qr -> !qrT
@@ -50,25 +56,28 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %
   %s_zero = tile.full %f0 : f32 -> !s
   %s_ninf = tile.full %ninf_ : f32 -> !s
   %scale2_ = arith.mulf %sm_scale, %log2e : f32
-  %scale2 = tile.full %scale2_ : f32 -> !s
+  %scale2_row = tile.full %scale2_ : f32 -> !row
+  %scale2_unit = arith.mulf %scale2_row, %unit : !row
+  %scale2 = tile.broadcast %scale2_unit along 0 : !row -> !s
 
   %m, %l, %on, %or = scf.for %n = %begin to %end step %BN
-      iter_args(%m0 = %m_, %l0 = %l_, %on0 = %on_, %or0 = %or_) -> (!row, !row, !on, !or) {
+      iter_args(%m0 = %m_, %l0 = %l_, %on0 = %on_, %or0 = %or_) -> (!row, !s, !on, !or) {
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
     %ks = tile.dequant %rows scale : !rows -> !ks
-    %kn = scf.if %SCALE_F32 -> !kn {
-      %kp = tile.dequant %rows payload : !rows -> !kn
-      scf.yield %kp : !kn
-    } else {
+    %r, %log_u, %inverse_u = func.call @relative_scales(%ks) : (!ks) -> (!ks16, !cand, !cand)
+    %kn = scf.if %SCALE_E4M3 -> !kn {
       %kp = tile.dequant %rows nope : !rows -> !kn
       scf.yield %kp : !kn
+    } else {
+      %kp = tile.dequant %rows payload : !rows -> !kn
+      scf.yield %kp : !kn
     }
-    %s0 = scf.if %SCALE_F32 -> !s {
-      %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
+    %s0 = scf.if %SCALE_E4M3 -> !s {
+      %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
       scf.yield %sn : !s
     } else {
-      %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
+      %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
       scf.yield %sn : !s
     }
     %s1 = scf.if %has_rope -> !s {
@@ -78,7 +87,14 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %
     } else {
       scf.yield %s0 : !s
     }
-    %s2 = arith.mulf %s1, %scale2 : !s
+    %s2 = scf.if %SCALE_E4M3 -> !s {
+      %sc = arith.mulf %s1, %scale2 : !s
+      scf.yield %sc : !s
+    } else {
+      %log_ub = tile.broadcast %log_u along 1 : !cand -> !s
+      %sc = math.fma %s1, %scale2, %log_ub : !s
+      scf.yield %sc : !s
+    }
     %okb = tile.broadcast %ok along 1 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
@@ -91,20 +107,27 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %
     %refb = tile.broadcast %ref along 0 : !row -> !s
     %ds = arith.subf %s, %refb : !s
     %p = math.exp2 %ds : !s
-    %pt = tile.reduce addf %p along 0 : !s -> !row
-    %la = arith.mulf %l0, %a : !row
-    %l1 = arith.addf %la, %pt : !row
+    %pu = scf.if %SCALE_E4M3 -> !s {
+      scf.yield %p : !s
+    } else {
+      %inverse_ub = tile.broadcast %inverse_u along 1 : !cand -> !s
+      %over = arith.mulf %p, %inverse_ub : !s
+      scf.yield %over : !s
+    }
+    %ab = tile.broadcast %a along 0 : !row -> !s
+    %l1 = math.fma %l0, %ab, %pu : !s
 
     %p16 = arith.truncf %p : !s to !p16
+    %pb = arith.truncf %pu : !s to !pb
     %knT = tile.transpose %kn : !kn -> !knT
     %an = tile.broadcast %a along 0 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %on2 = scf.if %SCALE_F32 -> !on {
-      %ksT = tile.transpose %ks : !ks -> !ksT
-      %on3 = tile.dot_scaled %knT, %p, %ksT, %on1 {scale_a} : !knT, !s, !ksT, !on
+    %on2 = scf.if %SCALE_E4M3 -> !on {
+      %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
       scf.yield %on3 : !on
     } else {
-      %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
+      %rT = tile.transpose %r : !ks16 -> !k16T
+      %on3 = tile.dot_scaled %knT, %p16, %rT, %on1 {scale_a} : !knT, !p16, !k16T, !on
       scf.yield %on3 : !on
     }
     %or2 = scf.if %V_ROPE -> !or {
@@ -112,12 +135,12 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %
       %ar = tile.broadcast %a along 0 : !row -> !or
       %or1 = arith.mulf %or0, %ar : !or
       %vrT = tile.transpose %vr : !kr -> !krT
-      %or3 = tile.dot %vrT, %p16, %or1 : !krT, !p16, !or
+      %or3 = tile.dot %vrT, %pb, %or1 : !krT, !pb, !or
       scf.yield %or3 : !or
     } else {
       scf.yield %or0 : !or
     }
-    scf.yield %m1, %l1, %on2, %or2 : !row, !row, !on, !or
+    scf.yield %m1, %l1, %on2, %or2 : !row, !s, !on, !or
   } {tile.pipeline = #tile.pipeline<stages = 2>}
-  func.return %m, %l, %on, %or : !row, !row, !on, !or
+  func.return %m, %l, %on, %or : !row, !s, !on, !or
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-!qn = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
-!qr = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
-!vq = !tile.view<[B, S, H, DQK], bf16>
+!row  = tensor<?xf32, #tile.dims<BH>>
+!rowi = tensor<?xi32, #tile.dims<BH>>
+!qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
+!qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
+!qn16 = tensor<?x?xf16, #tile.dims<BH, NOPE>>
+!qn32 = tensor<?x?xf32, #tile.dims<BH, NOPE>>
+!qr32 = tensor<?x?xf32, #tile.dims<BH, ROPE>>
+!vq   = !tile.view<[B, S, H, DQK], bf16>
 
 // The two parts of BH heads of a query, from head %h on; heads past the last
 // are zero. A format without rope has none: its part is empty.
@@ -21,4 +26,57 @@ func.func private @query(%q : !vq, %b : index, %t : index, %h : index) -> (!qn, 
     scf.yield %none : !qr
   }
   func.return %qn, %qr : !qn, !qr
+}
+
+// The same for products in f16: a power of two of its own brings the largest
+// element of a head below 2^8. bf16 elements are exact in f16 then, unless they
+// are 2^-23 of that or less. Returns the parts and what to multiply scores by.
+func.func private @query_f16(%q : !vq, %b : index, %t : index, %h : index) -> (!qn16, !qr, !row) {
+  %c0 = arith.constant 0 : index
+  %ROPE = tile.param ROPE : index
+  %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %qn, %qr = func.call @query(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr)
+  %qn32 = arith.extf %qn : !qn to !qn32
+  %an = math.absf %qn32 : !qn32
+  %mn = tile.reduce maximumf %an along 1 : !qn32 -> !row
+  %most = scf.if %has_rope -> !row {
+    %qr32 = arith.extf %qr : !qr to !qr32
+    %ar = math.absf %qr32 : !qr32
+    %mr = tile.reduce maximumf %ar along 1 : !qr32 -> !row
+    %both = arith.maximumf %mn, %mr : !row
+    scf.yield %both : !row
+  } else {
+    scf.yield %mn : !row
+  }
+
+  // 2^e <= most < 2^(e + 1): the unit is 2^(e - 7), e at least -63.
+  %exponent_ = arith.constant 0x7F800000 : i32
+  %least_ = arith.constant 0x20000000 : i32
+  %seven_ = arith.constant 0x03800000 : i32
+  %twice_ = arith.constant 0x7F000000 : i32
+  %exponent = tile.full %exponent_ : i32 -> !rowi
+  %least = tile.full %least_ : i32 -> !rowi
+  %seven = tile.full %seven_ : i32 -> !rowi
+  %twice = tile.full %twice_ : i32 -> !rowi
+  %bits = arith.bitcast %most : !row to !rowi
+  %e0 = arith.andi %bits, %exponent : !rowi
+  %e = arith.maxsi %e0, %least : !rowi
+  %unit_bits = arith.subi %e, %seven : !rowi
+  %inverse_bits = arith.subi %twice, %unit_bits : !rowi
+  %unit = arith.bitcast %unit_bits : !rowi to !row
+  %inverse = arith.bitcast %inverse_bits : !rowi to !row
+
+  %fn = tile.broadcast %inverse along 1 : !row -> !qn32
+  %sn = arith.mulf %qn32, %fn : !qn32
+  %qn16 = arith.truncf %sn : !qn32 to !qn16
+  %qr16 = scf.if %has_rope -> !qr {
+    %qr32 = arith.extf %qr : !qr to !qr32
+    %fr = tile.broadcast %inverse along 1 : !row -> !qr32
+    %sr = arith.mulf %qr32, %fr : !qr32
+    %rounded = arith.truncf %sr : !qr32 to !qr
+    scf.yield %rounded : !qr
+  } else {
+    scf.yield %qr : !qr
+  }
+  func.return %qn16, %qr16, %unit : !qn16, !qr, !row
 }

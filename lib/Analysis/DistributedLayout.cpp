@@ -376,6 +376,49 @@ int DistributedLayout::vectorWidth(int dim) const {
   return 1 << bits;
 }
 
+DistributedLayout::Vectors DistributedLayout::vectors(int dim, int most) const {
+  // Register bits that are 1, 2, 4 ... along dim, in that order.
+  std::vector<size_t> bits;
+  while (dim >= 0 && dim < rank() && (2 << bits.size()) <= most) {
+    Coords unit(rank(), 0);
+    unit[dim] = int64_t(1) << bits.size();
+    auto found = std::find(reg.begin(), reg.end(), unit);
+    if (found == reg.end())
+      break;
+    bits.push_back(found - reg.begin());
+  }
+  // Nothing else may step inside the vector.
+  auto isInside = [&](size_t bit) {
+    return std::find(bits.begin(), bits.end(), bit) != bits.end();
+  };
+  auto otherStepsInside = [&] {
+    int64_t width = int64_t(1) << bits.size();
+    for (const Bases *bases : {&reg, &lane, &warp})
+      for (size_t bit = 0; bit < bases->size(); ++bit)
+        if ((bases != &reg || !isInside(bit)) && (*bases)[bit][dim] % width)
+          return true;
+    return false;
+  };
+  while (!bits.empty() && otherStepsInside())
+    bits.pop_back();
+
+  Vectors result{1 << bits.size(), {}};
+  int within = 0;
+  for (size_t bit : bits)
+    within |= 1 << bit;
+  for (int first = 0; first < numRegs(); ++first) {
+    if (first & within)
+      continue;
+    for (int i = 0; i < result.width; ++i) {
+      int index = first;
+      for (size_t bit = 0; bit < bits.size(); ++bit)
+        index |= (i >> bit & 1) << bits[bit];
+      result.registers.push_back(index);
+    }
+  }
+  return result;
+}
+
 size_t DistributedLayout::hash() const {
   size_t seed = block().hash();
   for (int64_t rep : repeats) {

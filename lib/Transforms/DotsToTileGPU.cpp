@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DotsToTileGPU.h"
+#include "QuantisedOperands.h"
+#include "Rematerialise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -61,17 +64,25 @@ public:
     if (bytes % 16 != 0)
       return dot.emitOpError("expected blocks of a multiple of 16 bytes, got ")
              << bytes;
-    return dot.blocksAlongK() ? alongK(rows) : alongOuter(rows);
+    if (dot.blocksAlongK())
+      return alongK(rows);
+    return dot.getOther().getType().getElementType().isF32() ? alongOuter(rows)
+                                                             : byFactors(rows);
   }
 
 private:
   Value product(Value scaled, bool scaledTransposed, Value other,
-                bool otherTransposed, Value c) {
-    if (dot.getScaleA())
-      return tilegpu::DotOp::create(b, loc, scaled, other, c, scaledTransposed,
-                                    otherTransposed);
-    return tilegpu::DotOp::create(b, loc, other, scaled, c, otherTransposed,
-                                  scaledTransposed);
+                bool otherTransposed, Value c, bool otherPacked = false) {
+    if (dot.getScaleA()) {
+      auto product = tilegpu::DotOp::create(b, loc, scaled, other, c,
+                                            scaledTransposed, otherTransposed);
+      product.setBPacked(otherPacked);
+      return product;
+    }
+    auto product = tilegpu::DotOp::create(b, loc, other, scaled, c,
+                                          otherTransposed, scaledTransposed);
+    product.setAPacked(otherPacked);
+    return product;
   }
 
   /// Scales by which a tile is multiplied: they differ along one dimension.
@@ -88,11 +99,16 @@ private:
     auto along = layout.slice(1 - scaledDim, &error);
     if (!along)
       return dot.emitOpError(error);
-    Value buffer =
-        stager.columnsAlong(dot.getBlockDim(), dot.getScale(), "scale").value;
     auto whole = columnsInRegisters(*along, 1, blocks);
     if (!whole)
       return dot.emitOpError("no layout for the scales");
+    // What is cheap to compute from shared memory needs no buffer of its own.
+    auto [source, turned] = untransposed(dot.getScale());
+    if (turned == (dot.getBlockDim() == 0))
+      if (Value tile = rematerialise(b, source, *whole))
+        return Scales{tile, *along};
+    Value buffer =
+        stager.columnsAlong(dot.getBlockDim(), dot.getScale(), "scale").value;
     return Scales{tilegpu::LoadSharedOp::create(b, loc, floats(*whole), buffer),
                   *along};
   }
@@ -116,8 +132,12 @@ private:
     auto scales = loadScales(type);
     if (failed(scales))
       return failure();
-    Operand other = stager.columnsAlong(scaledDim, dot.getOther(),
-                                        dot.getScaleA() ? "b" : "a");
+    // Columns of both run along K.
+    int pack = tilegpu::packing(
+        cast<tilegpu::BufferType>(rows.value.getType()).getElementType());
+    Operand other =
+        stager.columnsAlong(scaledDim, dot.getOther(),
+                            dot.getScaleA() ? "b" : "a", /*beside=*/{}, pack);
     Value zero = tile::FullOp::create(
         b, loc, type,
         arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0f)));
@@ -125,14 +145,37 @@ private:
     for (int64_t block = 0; block < blocks; ++block) {
       Value part = product(
           columns(b, loc, rows.value, block, blocks), rows.transposed,
-          columns(b, loc, other.value, block, blocks), other.transposed, zero);
+          columns(b, loc, other.value, block, blocks), other.transposed, zero,
+          other.packed);
       auto scale = scalesOf(*scales, block, type);
       if (failed(scale))
         return failure();
-      sum = arith::AddFOp::create(b, loc, sum,
-                                  arith::MulFOp::create(b, loc, part, *scale));
+      sum = math::FmaOp::create(b, loc, part, *scale, sum);
     }
     return sum;
+  }
+
+  /// One dot; scales stand in a buffer of factors, K along its rows.
+  FailureOr<Value> byFactors(const Operand &rows) {
+    Value factors = stager
+                        .columnsAlong(dot.getScaleA() ? 1 : 0, dot.getScale(),
+                                      "factors", dot.getOther())
+                        .value;
+    Operand other = stager.operandOf(
+        b, dot.getOther(),
+        wantedLayout(!dot.getScaleA(), layoutOf(dot.getC()),
+                     dot.getOther().getType().getDimSize(scaledDim),
+                     /*packK=*/0),
+        dot.getScaleA() ? "b" : "a");
+    if (dot.getScaleA())
+      return Value(tilegpu::DotOp::create(
+          b, loc, type, rows.value, other.value, dot.getC(), rows.scales,
+          /*b_scales=*/Value(), /*a_factors=*/Value(), factors, rows.transposed,
+          other.transposed, /*a_packed=*/false, /*b_packed=*/false));
+    return Value(tilegpu::DotOp::create(
+        b, loc, type, other.value, rows.value, dot.getC(), /*a_scales=*/Value(),
+        rows.scales, factors, /*b_factors=*/Value(), other.transposed,
+        rows.transposed, /*a_packed=*/false, /*b_packed=*/false));
   }
 
   /// For each block of rows (columns) of c the other operand times its scales,
@@ -214,13 +257,18 @@ LogicalResult lowerDot(OperandStager &stager, tile::DotOp dot) {
   int packK = packingAlongK(dot.getA(), dot.getB());
   const DistributedLayout &c = layoutOf(dot.getC());
   int64_t k = aType.getDimSize(1);
-  Operand left =
-      stager.operandOf(b, dot.getA(), wantedLayout(true, c, k, packK), "a");
-  Operand right =
-      stager.operandOf(b, dot.getB(), wantedLayout(false, c, k, packK), "b");
+  // Only columns that run along K come in a packed order.
+  int packA = untransposed(dot.getA()).transposed ? 0 : packK;
+  int packB = untransposed(dot.getB()).transposed ? packK : 0;
+  Operand left = stager.operandOf(b, dot.getA(),
+                                  wantedLayout(true, c, k, packK), "a", packA);
+  Operand right = stager.operandOf(
+      b, dot.getB(), wantedLayout(false, c, k, packK), "b", packB);
   auto lowered = tilegpu::DotOp::create(
       b, dot.getLoc(), dot.getResult().getType(), left.value, right.value,
-      dot.getC(), left.scales, right.scales, left.transposed, right.transposed);
+      dot.getC(), left.scales, right.scales, /*a_factors=*/Value(),
+      /*b_factors=*/Value(), left.transposed, right.transposed, left.packed,
+      right.packed);
   dot.getResult().replaceAllUsesWith(lowered.getResult());
   dot.erase();
   return success();

@@ -69,7 +69,7 @@ Value OperandStager::alloc(Location loc, StringRef name,
 OperandStager::Operand
 OperandStager::operandOf(OpBuilder &b, Value value,
                          const DistributedLayout::Result &wanted,
-                         StringRef name) {
+                         StringRef name, int pack) {
   auto [source, transposed] = untransposed(value);
   if (auto load = source.getDefiningOp<tilegpu::LoadQuantisedOp>())
     return {load.getPayload(), transposed, load.getScales()};
@@ -82,18 +82,37 @@ OperandStager::operandOf(OpBuilder &b, Value value,
   // What was read from a buffer, whole, is read there.
   if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
     return {load.getBuffer(), transposed};
-  return {stage(source, name), transposed};
+  return stagePacked(source, transposed, name, /*beside=*/{}, pack);
+}
+
+OperandStager::Operand
+OperandStager::stagePacked(Value source, bool transposed, StringRef name,
+                           Value beside, int pack) {
+  auto layout = tilegpu::packedColumns(layoutOf(source), pack);
+  if (!layout)
+    return {stage(source, name, beside), transposed};
+  Value &packed = packedColumns[{source, pack}];
+  if (!packed) {
+    OpBuilder after(kernel.getContext());
+    after.setInsertionPointAfterValue(source);
+    packed = tilegpu::PackColumnsOp::create(
+        after, source.getLoc(),
+        withLayout(cast<RankedTensorType>(source.getType()), *layout), source,
+        after.getI64IntegerAttr(pack));
+  }
+  return {stage(packed, name, beside), transposed, {}, /*packed=*/true};
 }
 
 OperandStager::Operand OperandStager::columnsAlong(int dim, Value value,
-                                                   StringRef name) {
+                                                   StringRef name,
+                                                   Value beside, int pack) {
   auto [source, transposed] = untransposed(value);
   if (transposed == (dim == 0)) {
     if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
       return {load.getBuffer(), transposed};
     if (auto load = source.getDefiningOp<tilegpu::LoadQuantisedOp>())
       return {load.getPayload(), transposed, load.getScales()};
-    return {stage(source, name), transposed};
+    return stagePacked(source, transposed, name, beside, pack);
   }
   auto type = cast<RankedTensorType>(source.getType());
   OpBuilder after(kernel.getContext());
@@ -101,7 +120,7 @@ OperandStager::Operand OperandStager::columnsAlong(int dim, Value value,
   auto turned = tilegpu::transposedLayout(layoutOf(source));
   source = tile::TransposeOp::create(after, source.getLoc(),
                                      withLayout(type, *turned), source);
-  return {stage(source, name), dim == 0};
+  return stagePacked(source, dim == 0, name, beside, pack);
 }
 
 Value OperandStager::inLayout(OpBuilder &b, Value value,
@@ -113,7 +132,7 @@ Value OperandStager::inLayout(OpBuilder &b, Value value,
                                        stage(value, name));
 }
 
-Value OperandStager::stage(Value value, StringRef name) {
+Value OperandStager::stage(Value value, StringRef name, Value beside) {
   Value &buffer = staged[value];
   if (!buffer) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -121,6 +140,10 @@ Value OperandStager::stage(Value value, StringRef name) {
         alloc(value.getLoc(), name, type.getShape(), type.getElementType());
     OpBuilder after(kernel.getContext());
     after.setInsertionPointAfterValue(value);
+    Operation *other = beside ? beside.getDefiningOp() : nullptr;
+    if (other && after.getInsertionBlock() == other->getBlock() &&
+        value.getDefiningOp() && value.getDefiningOp()->isBeforeInBlock(other))
+      after.setInsertionPointAfter(other);
     tilegpu::StoreSharedOp::create(after, value.getLoc(), value, buffer);
   }
   return buffer;

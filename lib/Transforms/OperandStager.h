@@ -30,33 +30,42 @@ public:
     mlir::Value value;
     bool transposed = false;
     mlir::Value scales = {};
+    bool packed = false; ///< columns in the order of `pack_columns`
   };
 
   /// A buffer whose rows `ldmatrix` reads without bank conflicts.
   mlir::Value alloc(mlir::Location loc, llvm::StringRef name,
                     llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
-  /// A dot operand: the buffer that holds it, or registers where they are in
-  /// place already.
+  /// A dot operand: the buffer that holds it, or registers where they are
+  /// in place already. `pack`: how the other operand has its columns along K, if
+  /// it is quantised; what is stored for this one dot is stored in that order.
   Operand operandOf(mlir::OpBuilder &b, mlir::Value value,
                     const DistributedLayout::Result &wanted,
-                    llvm::StringRef name);
+                    llvm::StringRef name, int pack = 0);
 
   /// The buffer that holds `value` with dimension `dim` along the columns, so
-  /// that a part of it is a view; transposed if `dim` is 0.
-  Operand columnsAlong(int dim, mlir::Value value, llvm::StringRef name);
+  /// that a part of it is a view; transposed if `dim` is 0. A store to it stands
+  /// no earlier than `beside`: one barrier then serves the stores of both.
+  Operand columnsAlong(int dim, mlir::Value value, llvm::StringRef name,
+                       mlir::Value beside = {}, int pack = 0);
 
   /// `value` in another layout, moving registers or through a buffer.
   mlir::Value inLayout(mlir::OpBuilder &b, mlir::Value value,
                        const DistributedLayout &wanted, llvm::StringRef name);
 
 private:
-  /// The buffer to which `value` is stored where it is made.
-  mlir::Value stage(mlir::Value value, llvm::StringRef name);
+  /// The buffer for `source`, its columns in packed order if they can be.
+  Operand stagePacked(mlir::Value source, bool transposed,
+                      llvm::StringRef name, mlir::Value beside, int pack);
+  /// The buffer to which `value` is stored where it is made, or `beside`.
+  mlir::Value stage(mlir::Value value, llvm::StringRef name,
+                    mlir::Value beside = {});
 
   tile::KernelOp kernel;
   mlir::OpBuilder entry;
   llvm::DenseMap<mlir::Value, mlir::Value> staged;
+  llvm::DenseMap<std::pair<mlir::Value, int>, mlir::Value> packedColumns;
 };
 
 /// Whether a conversion of layout needs no shared memory.

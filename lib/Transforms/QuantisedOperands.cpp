@@ -66,11 +66,18 @@ bool columnsFit(Operation *dot, unsigned number, bool transposed, int packing) {
   if (auto scaled = dyn_cast<tile::DotScaledOp>(dot)) {
     if (scaled.blocksAlongK() != alongK)
       return false;
-    size /= scaled.getScale().getType().getDimSize(scaled.getBlockDim());
     given = scaled.getWarps();
-    // Every block is spread over all that there are.
-    if (auto kernel = dot->getParentOfType<tile::KernelOp>())
-      warps = kernel.getWarpCount().value_or(1);
+    int64_t block =
+        size / scaled.getScale().getType().getDimSize(scaled.getBlockDim());
+    if (alongK || scaled.getScale().getType().getElementType().isF32()) {
+      // One product a block.
+      size = block;
+      // Every block is spread over all warps.
+      if (auto kernel = dot->getParentOfType<tile::KernelOp>())
+        warps = kernel.getWarpCount().value_or(1);
+    } else if (block % (8 << packing) != 0) {
+      return false;
+    }
   } else {
     given = cast<tile::DotOp>(dot).getWarps();
   }

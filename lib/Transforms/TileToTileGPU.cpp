@@ -2,6 +2,7 @@
 #include "DotsToTileGPU.h"
 #include "OperandStager.h"
 #include "QuantisedOperands.h"
+#include "Rematerialise.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Transforms/Passes.h"
@@ -101,6 +102,11 @@ private:
       return success();
     OpBuilder b(convert);
     Location loc = convert.getLoc();
+    if (Value again = rematerialise(b, source, layoutOf(convert.getResult()))) {
+      convert.getResult().replaceAllUsesWith(again);
+      convert.erase();
+      return success();
+    }
     // Masks travel as bytes.
     Type element = type.getElementType();
     bool isMask = element.isInteger(1);

@@ -96,11 +96,12 @@ LogicalResult DotScaledOp::verify() {
   if (!element.isBF16() && !element.isF16()) // dot_scaled_c2
     return emitOpError() << "expected " << scaledName
                          << " of element type bf16 or f16, got " << element;
-  if (!scale.getElementType().isF32() ||
+  if ((!scale.getElementType().isF32() && scale.getElementType() != element) ||
       !c.getElementType().isF32()) // dot_scaled_c3
-    return emitOpError() << "expected scale and c of element type f32, got "
-                         << scale.getElementType() << " and "
-                         << c.getElementType();
+    return emitOpError() << "expected c of element type f32 and scale of f32 "
+                            "or "
+                         << element << ", got " << c.getElementType() << " and "
+                         << scale.getElementType();
   SmallVector<Attribute> da = dimsOf(a), db = dimsOf(b), ds = dimsOf(scale);
   if (failed(verifyDotDims(*this, da, db, dimsOf(c)))) // dot_scaled_c4
     return failure();
@@ -113,12 +114,16 @@ LogicalResult DotScaledOp::verify() {
                          << ", and the other to count blocks, "
                          << "got " << dimNames(ds);
   bool alongK = blocksAlongK();
-  Type expected = alongK ? element : Float32Type::get(getContext());
   Type other = getOther().getType().getElementType();
+  Type expected = alongK ? element : scale.getElementType();
   if (other != expected)
     return emitOpError() << "expected " << otherName << " of element type "
                          << expected << " for blocks along "
                          << (alongK ? "K" : outerName) << ", got " << other;
+  if (alongK && !scale.getElementType().isF32())
+    return emitOpError() << "expected scale of element type f32 for blocks "
+                            "along K, got "
+                         << scale.getElementType();
   // dot_scaled_c6
   int dim = same0 ? 1 : 0;
   auto blocks = dyn_cast_if_present<IntegerAttr>(ds[dim]);

@@ -120,6 +120,23 @@ LogicalResult ReduceWarpOp::verify() {
   return success();
 }
 
+LogicalResult PackColumnsOp::verify() {
+  RankedTensorType source = getSource().getType(), result = getType();
+  auto layout = packedColumns(LayoutAttr::of(source).getDistributed(),
+                              static_cast<int>(getPack()));
+  if (!layout) // pack_columns_c1
+    return emitOpError("expected a pack of 1 or 2 and whole groups of columns "
+                       "in a block of the layout, got ")
+           << getPack() << " and " << source;
+  auto expected =
+      RankedTensorType::get(source.getShape(), source.getElementType(),
+                            LayoutAttr::get(getContext(), *layout));
+  if (result != expected) // pack_columns_c2
+    return emitOpError("expected a result of type ")
+           << expected << ", got " << result;
+  return success();
+}
+
 LogicalResult ConvertLayoutOp::verify() { // convert_layout_c1
   RankedTensorType source = getSource().getType(), result = getType();
   if (source.getShape() != result.getShape() ||

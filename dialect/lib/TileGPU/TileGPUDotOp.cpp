@@ -26,6 +26,10 @@ struct DotOperand {
     DotOp dot = this->dot; // its accessors are not const
     return isA ? Value(dot.getAScales()) : Value(dot.getBScales());
   }
+  Value factors() const {
+    DotOp dot = this->dot;
+    return isA ? Value(dot.getAFactors()) : Value(dot.getBFactors());
+  }
   Type element() const {
     if (BufferType buffer = this->buffer())
       return buffer.getElementType();
@@ -122,7 +126,40 @@ static LogicalResult verifyOperand(const DotOperand &operand,
     return op.emitOpError("expected only a quantised operand to be scaled, "
                           "got '")
            << name << "' of type " << operand.type();
+  bool isPacked = operand.isA ? op.getAPacked() : op.getBPacked();
+  if (isPacked && (!buffer || operand.isQuantised() ||
+                   !operand.columnsAlongK() || op.getPackK() == 0)) // dot_c10
+    return op.emitOpError("expected a packed '")
+           << name << "' to be a 16-bit buffer with columns along K, beside a "
+                      "quantised operand with columns along K, got "
+           << operand.type();
   return verifyScales(op, name, buffer, operand.scales());
+}
+
+/// Checks the factors of an operand whose fragments are of type `element`.
+static LogicalResult verifyFactors(const DotOperand &operand,
+                                   RankedTensorType c, const WarpGrid &grid,
+                                   Type element) {
+  if (!operand.factors())
+    return success();
+  DotOp op = operand.dot;
+  // The dimension of c along which they differ.
+  int dim = operand.isA ? 1 : 0;
+  auto type = cast<BufferType>(operand.factors().getType());
+  int64_t size = c.getDimSize(dim);
+  bool fits = type.getRank() == 2 && type.getElementType() == element &&
+              type.getCols() == operand.k() && size % type.getRows() == 0 &&
+              type.getStrideBytes() % 4 == 0;
+  int64_t group = fits ? size / type.getRows() : 0;
+  int64_t block = dim == 1 ? std::max(8 << grid.packN, 8)
+                           : std::max(8 << grid.packM, 16);
+  if (!fits || !llvm::isPowerOf2_64(group) || group < block) // dot_c9
+    return op.emitOpError("expected factors of '")
+           << operand.name() << "' of " << element << ", with "
+           << operand.k() << " columns and a row for each group (a power of "
+           << "two, at least " << block << ") of the " << size
+           << (dim == 1 ? " columns" : " rows") << " of c, got " << type;
+  return success();
 }
 
 LogicalResult DotOp::verify() {
@@ -141,7 +178,8 @@ LogicalResult DotOp::verify() {
                        "of them quantised, got ")
            << a.element() << " and " << b.element();
   for (const DotOperand &operand : {a, b})
-    if (failed(verifyOperand(operand, c, *grid, layout.numWarps())))
+    if (failed(verifyOperand(operand, c, *grid, layout.numWarps())) ||
+        failed(verifyFactors(operand, c, *grid, wide)))
       return failure();
   if (a.k() != b.k()) // dot_c3
     return emitOpError("expected a and b to have one K, got ")
@@ -159,6 +197,10 @@ SmallVector<SharedAccess> DotOp::getSharedAccesses() {
     if (operand.scales())
       accesses.push_back(
           {isA ? &getAScalesMutable()[0] : &getBScalesMutable()[0],
+           /*isWrite=*/false});
+    if (operand.factors())
+      accesses.push_back(
+          {isA ? &getAFactorsMutable()[0] : &getBFactorsMutable()[0],
            /*isWrite=*/false});
     if (!operand.buffer())
       continue;

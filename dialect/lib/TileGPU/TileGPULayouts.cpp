@@ -119,4 +119,27 @@ transposedLayout(const DistributedLayout &layout) {
   return DistributedLayout::create(reg, lane, warp, swapped(layout.reps()));
 }
 
+std::optional<DistributedLayout>
+packedColumns(const DistributedLayout &layout, int pack) {
+  if (layout.rank() != 2 || pack < 1 || pack > 2 ||
+      layout.blockShape()[1] % (8 << pack) != 0)
+    return std::nullopt;
+  // Bits of a column: 1 + pack bits of the elements of a lane, two of the lane.
+  // The mma has along k: the pair, two bits of the lane, the half of a step.
+  static constexpr int kPlaces[2][5] = {{0, 3, 1, 2, 4}, {0, 3, 4, 1, 2}};
+  auto moved = [&](DistributedLayout::Bases bases) {
+    for (auto &basis : bases) {
+      int64_t column = basis[1], bits = 3 + pack;
+      int64_t place = column >> bits << bits;
+      for (int bit = 0; bit < bits; ++bit)
+        place |= (column >> bit & 1) << kPlaces[pack - 1][bit];
+      basis[1] = place;
+    }
+    return bases;
+  };
+  return DistributedLayout::create(moved(layout.regBases()),
+                                   moved(layout.laneBases()),
+                                   moved(layout.warpBases()), layout.reps());
+}
+
 } // namespace mlatile::tilegpu

@@ -100,14 +100,16 @@ private:
   SmallVector<Value> regs;
 };
 
-/// From shared memory, by ldmatrix. `packK` is 0, or K runs along the rows.
+/// From shared memory, by ldmatrix. Where the other operand has K in an order of
+/// its own, either K runs along the rows here, or the columns are in that order.
 class BufferOperand : public DotOperandLoader {
 public:
   /// `rowsAreOuter`: rows of the buffer run along M (N), columns along K.
   BufferOperand(OpBuilder &builder, Location loc, const DotTiles &dot, bool isA,
                 BufferType buffer, bool rowsAreOuter, Value pointer)
       : DotOperandLoader(builder, loc, dot, isA, buffer.getElementType()),
-        buffer(buffer), rowsAreOuter(rowsAreOuter) {
+        buffer(buffer), rowsAreOuter(rowsAreOuter),
+        packK(rowsAreOuter ? 0 : dot.packK) {
     tileStride = isA ? kMma16.m * dot.grid.warpsM : kMma16.n * dot.grid.warpsN;
     pairTiles = !isA && tiles % 2 == 0;
     SmallVector<std::array<int64_t, 2>> lanes;
@@ -121,15 +123,13 @@ private:
   /// Where bit 0, 1, 2 of a row of the matrix, or bit 3, the second half of a
   /// step, stands along K.
   int64_t alongK(int bit) const {
-    if (dot.packK == 0 || bit == 0)
+    if (packK == 0 || bit == 0)
       return int64_t(1) << bit;
-    return bit == 3 ? 2 : int64_t(1) << (bit + dot.packK);
+    return bit == 3 ? 2 : int64_t(1) << (bit + packK);
   }
-  /// The first element of a step along K.
+
   int64_t stepStart(int step) const {
-    int together = std::max(dot.packK, 1);
-    return int64_t(step / together) * together * kMma16.k +
-           4 * (step % together);
+    return packK ? dot.stepStart(step) : int64_t(step) * kMma16.k;
   }
 
   /// (outer, k) of what bit `bit` of the lane selects.
@@ -177,6 +177,7 @@ private:
 
   BufferType buffer;
   bool rowsAreOuter;
+  int packK; ///< how elements along K are out of order in the buffer
   int64_t tileStride = 0;
   bool pairTiles = false;
   Value start;
@@ -191,7 +192,7 @@ public:
       : DotOperandLoader(builder, loc, dot, isA, buffer.getElementType()),
         buffer(buffer) {
     tileStride = isA ? kMma16.m * dot.grid.warpsM : kMma16.n * dot.grid.warpsN;
-    int64_t own = int64_t(2) << dot.packK; // elements of a lane
+    int64_t own = dot.pairStep(); // elements of a lane
     SmallVector<std::array<int64_t, 2>> lanes{
         {0, own}, {0, 2 * own}, {1, 0}, {2, 0}, {4, 0}};
     start = offsetBytes(builder, loc, pointer,
@@ -248,7 +249,8 @@ std::unique_ptr<DotOperandLoader> makeDotOperand(OpBuilder &builder, DotOp op,
         unconverted ? cast<BufferType>(unconverted.getType()) : BufferType(),
         scales);
   }
-  if (dot.packK && rowsAreOuter)
+  bool isPacked = isA ? op.getAPacked() : op.getBPacked();
+  if (dot.packK && rowsAreOuter && !isPacked)
     return std::make_unique<PackedBufferOperand>(builder, loc, dot, isA, buffer,
                                                  converted);
   return std::make_unique<BufferOperand>(builder, loc, dot, isA, buffer,

@@ -44,6 +44,15 @@ struct DotTiles {
   static int tilesIn(int pack, bool alongM) {
     return 1 << (alongM ? std::max(pack - 1, 0) : pack);
   }
+  /// Where the elements of a lane stand along K: the first of a step, the
+  /// distance of the two pairs of a step, and that of the pairs of lanes.
+  int64_t stepStart(int step) const {
+    int together = std::max(packK, 1);
+    return int64_t(step / together) * together * kMma16.k +
+           4 * (step % together);
+  }
+  int64_t halfStep() const { return packK ? 2 : kMma16.k / 2; }
+  int64_t pairStep() const { return int64_t(2) << packK; }
   /// The first register of tile (i, j) of c.
   int registerOf(int i, int j) const {
     int inM = tilesIn(grid.packM, true), inN = tilesIn(grid.packN, false);
@@ -63,6 +72,9 @@ public:
         tiles(isA ? dot.tilesM : dot.tilesN),
         fragmentRegs(isA ? kMma16.regsA : kMma16.regsB) {}
   virtual ~DotOperandLoader() = default;
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::Location getLoc() const { return loc; }
 
   /// The registers of the fragment of tile `tile` (i or j) and step `step`.
   llvm::ArrayRef<mlir::Value> fragment(int tile, int step) {

@@ -5,7 +5,7 @@
 // A warp owns the 16 x 8 tiles (i, j) of c that its layout gives it. Per step
 // of 16 along K it takes one fragment of A for each i and one of B for each j
 // (DotOperand.h); a fragment feeds all products of its row or column of tiles.
-#include "DotOperand.h"
+#include "DotFactors.h"
 #include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,6 +21,8 @@ using namespace tilegpu;
 
 /// Products that depend on each other should stand this far apart.
 constexpr int kIndependent = 4;
+/// Steps that a set of sums must have for its additions to be worth it.
+constexpr int kLeastSteps = 4;
 
 struct DotPattern : TilePattern<DotOp> {
   using TilePattern::TilePattern;
@@ -41,8 +43,21 @@ struct DotPattern : TilePattern<DotOp> {
                             adaptor.getA(), adaptor.getAScales());
     auto b = makeDotOperand(rewriter, op, dot, /*isA=*/false, element,
                             adaptor.getB(), adaptor.getBScales());
+    std::optional<DotFactors> aFactors, bFactors;
+    if (op.getAFactors())
+      aFactors.emplace(*a, dot, true, op.getAFactors().getType(),
+                       adaptor.getAFactors(), c.getDimSize(1));
+    if (op.getBFactors())
+      bFactors.emplace(*b, dot, false, op.getBFactors().getType(),
+                       adaptor.getBFactors(), c.getDimSize(0));
+    auto fragmentA = [&](int i, int j, int step) {
+      return aFactors ? aFactors->fragment(i, step, j) : a->fragment(i, step);
+    };
+    auto fragmentB = [&](int i, int j, int step) {
+      return bFactors ? bFactors->fragment(j, step, i) : b->fragment(j, step);
+    };
     SmallVector<Value> sums = multiply(
-        rewriter, loc, dot, *a, *b,
+        rewriter, loc, dot, fragmentA, fragmentB,
         TileTypeConverter::unpack(rewriter, loc, adaptor.getC()), element);
     rewriter.replaceOp(op, types().pack(rewriter, loc, c, sums));
     return success();
@@ -57,12 +72,13 @@ private:
 
   /// All products of the warp. With fewer than kIndependent tiles, steps are
   /// dealt to several sets of sums, which are added in the end.
-  static SmallVector<Value> multiply(OpBuilder &builder, Location loc,
-                                     const DotTiles &dot, DotOperandLoader &a,
-                                     DotOperandLoader &b, SmallVector<Value> c,
-                                     Type element) {
+  static SmallVector<Value>
+  multiply(OpBuilder &builder, Location loc, const DotTiles &dot,
+           function_ref<ArrayRef<Value>(int i, int j, int step)> a,
+           function_ref<ArrayRef<Value>(int i, int j, int step)> b,
+           SmallVector<Value> c, Type element) {
     int tiles = dot.tilesM * dot.tilesN, sets = 1;
-    while (sets * tiles < kIndependent && 2 * sets <= dot.steps)
+    while (sets * tiles < kIndependent && 2 * sets * kLeastSteps <= dot.steps)
       sets *= 2;
     SmallVector<SmallVector<Value>> sums{std::move(c)};
     if (sets > 1) {
@@ -82,8 +98,7 @@ private:
           int i = rowsOutside ? x : y, j = rowsOutside ? y : x;
           MutableArrayRef<Value> tile(sums[step % sets]);
           tile = tile.slice(dot.registerOf(i, j), kMma16.regsC);
-          mma(builder, loc, a.fragment(i, step), b.fragment(j, step), tile,
-              element);
+          mma(builder, loc, a(i, j, step), b(i, j, step), tile, element);
         }
     for (int width = sets / 2; width > 0; width /= 2)
       for (int s = 0; s < width; ++s)

@@ -85,14 +85,15 @@ Block *emitPaths(ConversionPatternRewriter &b, Location loc, TileAccess &access,
   return first;
 }
 
-/// All registers as words, each vector by one load.
+/// All registers as words, in the order of vectors, each of them by one load.
 SmallVector<Value> emitLoads(ConversionPatternRewriter &b, Location loc,
                              TileAccess &access, const Words &words, int width,
                              bool whole, Value pad) {
   SmallVector<Value> results, elements;
   int wordsPerVector = std::max(1, width / words.perWord);
   Value padWord;
-  for (int reg = 0; reg < access.registers(); reg += width) {
+  for (int i = 0; i < access.registers(); i += width) {
+    int reg = access.registerAt(i);
     Value mask = access.mask(reg, whole);
     Value pointer = access.address(reg);
     if (mask)
@@ -174,9 +175,12 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
                            SmallVector<Value>(count, padWord));
 
     rewriter.setInsertionPoint(op);
-    SmallVector<Value> regs;
+    SmallVector<Value> ordered;
     for (Value word : join->getArguments())
-      words.split(rewriter, loc, word, regs);
+      words.split(rewriter, loc, word, ordered);
+    SmallVector<Value> regs(ordered.size());
+    for (auto [i, value] : llvm::enumerate(ordered))
+      regs[access.registerAt(i)] = value;
     rewriter.replaceOp(op, tensor ? types().pack(rewriter, loc, tensor, regs)
                                   : regs.front());
     return success();
@@ -189,13 +193,14 @@ void emitStores(ConversionPatternRewriter &b, Location loc, TileAccess &access,
                 ArrayRef<Value> regs, int width, bool whole, Block *done) {
   // Masks and pointers before the first branch, so that they may be shared.
   struct Access {
-    int reg;
+    int first; ///< in the order of vectors
     Value pointer;
   };
   llvm::MapVector<Value, SmallVector<Access>> byMask;
-  for (int reg = 0; reg < access.registers(); reg += width) {
+  for (int i = 0; i < access.registers(); i += width) {
+    int reg = access.registerAt(i);
     Value mask = access.mask(reg, whole);
-    byMask[mask].push_back({reg, access.address(reg)});
+    byMask[mask].push_back({i, access.address(reg)});
   }
   for (auto &[mask, accesses] : byMask) {
     Block *next = nullptr;
@@ -207,9 +212,12 @@ void emitStores(ConversionPatternRewriter &b, Location loc, TileAccess &access,
       LLVM::CondBrOp::create(b, loc, mask, guarded, next);
       b.setInsertionPointToEnd(guarded);
     }
-    for (auto [reg, pointer] : accesses) {
-      LLVM::StoreOp::create(b, loc, packVector(b, loc, regs.slice(reg, width)),
-                            pointer, width * access.bytes());
+    for (auto [first, pointer] : accesses) {
+      SmallVector<Value> elements;
+      for (int i = 0; i < width; ++i)
+        elements.push_back(regs[access.registerAt(first + i)]);
+      LLVM::StoreOp::create(b, loc, packVector(b, loc, elements), pointer,
+                            width * access.bytes());
     }
     if (next) {
       LLVM::BrOp::create(b, loc, ValueRange(), next);

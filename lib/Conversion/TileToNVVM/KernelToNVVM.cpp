@@ -87,6 +87,31 @@ bool isEntryName(StringRef name) {
          });
 }
 
+/// Registers a thread that code around a loop takes, besides what the loop
+/// carries: addresses, fragments of both operands, a few products under way.
+constexpr int64_t kWorkingRegisters = 96;
+
+/// CTAs that an SM should have room for, which bounds the registers of a thread:
+/// as many as shared memory lets in, while what loops carry stays in registers.
+int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
+                     const Target &target) {
+  int64_t carried = 0;
+  kernel.walk([&](scf::ForOp loop) {
+    int64_t registers = 0;
+    for (Value value : loop.getRegionIterArgs())
+      if (auto layout = tilegpu::LayoutAttr::of(value.getType()))
+        registers += layout.getDistributed().numRegs();
+    carried = std::max(carried, registers);
+  });
+  int64_t registers = llvm::alignTo(carried + kWorkingRegisters, 8);
+  int64_t byShared =
+      target.sharedBytesPerSM /
+      (sharedBytes + target.sharedBytesPerSM - target.sharedBytesPerBlock);
+  int64_t byRegisters = target.registersPerSM / (32 * warps * registers);
+  return std::max<int64_t>(1, std::min({byShared, byRegisters,
+                                        int64_t(target.maxBlocksPerSM)}));
+}
+
 struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
   KernelPattern(TileTypeConverter &types, const Target &target)
       : ConvertOpToLLVMPattern(types), target(target) {}
@@ -145,7 +170,8 @@ struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({int32_t(32 * *warps)}));
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      rewriter.getI32IntegerAttr(1));
+                      rewriter.getI32IntegerAttr(static_cast<int32_t>(
+                          residentCtas(kernel, *warps, *bytes, target))));
     function->setAttr(kSharedBytesAttr, rewriter.getI64IntegerAttr(*bytes));
     function->setAttr(kArgsAttr, rewriter.getArrayAttr(described));
 

@@ -8,6 +8,8 @@
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace mlatile {
@@ -106,6 +108,13 @@ RegisterMap registerMap(tilegpu::ConvertLayoutOp op,
   return *map;
 }
 
+RegisterMap registerMap(tilegpu::PackColumnsOp, const DistributedLayout &from,
+                        const DistributedLayout &) {
+  std::vector<int> same(from.numRegs());
+  std::iota(same.begin(), same.end(), 0);
+  return same;
+}
+
 /// Of a window, also where it is written.
 template <typename Op>
 RegisterMap windowMap(Op op, const DistributedLayout &whole,
@@ -183,6 +192,7 @@ void populateLayoutPatterns(TileTypeConverter &types, const Target &,
       .add<FullPattern, IotaPattern, MoveRegistersPattern<tile::BroadcastOp>,
            MoveRegistersPattern<tile::TransposeOp>,
            MoveRegistersPattern<tilegpu::ConvertLayoutOp>,
+           MoveRegistersPattern<tilegpu::PackColumnsOp>,
            MoveRegistersPattern<tilegpu::ExtractSliceOp>, InsertSlicePattern>(
           types);
 }

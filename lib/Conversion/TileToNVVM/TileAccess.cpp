@@ -50,18 +50,14 @@ TileAccess::TileAccess(ConversionPatternRewriter &builder, Location loc,
       element(element), rank(layout ? layout->rank() : 0),
       lead(this->view.rank() - rank),
       elementBytes(element.getIntOrFloatBitWidth() / 8) {
-  if (layout)
+  if (layout) {
+    vectors = layout->vectors(rank - 1, 16 / elementBytes);
     coords.emplace(builder, loc, *layout);
+  }
   findBox(indices, limit);
   start = this->view.base();
   for (int d = 0; d < this->view.rank(); ++d)
     start = moved(start, d - lead, indices[d]);
-}
-
-int TileAccess::vectorWidth() const {
-  if (rank == 0 || layout->vectorWidth(rank - 1) == 1)
-    return 1;
-  return std::min(layout->vectorWidth(rank - 1), 16 / elementBytes);
 }
 
 Value TileAccess::anyInRange() {

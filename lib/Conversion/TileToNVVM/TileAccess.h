@@ -35,7 +35,9 @@ public:
   /// Bytes of an element.
   int bytes() const { return elementBytes; }
   /// Registers of one vector, at most 16 bytes of them.
-  int vectorWidth() const;
+  int vectorWidth() const { return vectors.width; }
+  /// Register `i` in the order in which vectors hold them.
+  int registerAt(int i) const { return vectors.registers[i]; }
 
   /// i1, uniform: some element is in range.
   mlir::Value anyInRange();
@@ -69,6 +71,7 @@ private:
   mlir::Location loc;
   ViewValue view;
   std::optional<DistributedLayout> layout;
+  DistributedLayout::Vectors vectors{1, {0}};
   std::optional<ThreadCoords> coords;
   mlir::Type element;
   int rank, lead, elementBytes;

@@ -176,6 +176,13 @@ public:
   /// How many consecutive registers are consecutive elements along `dim`,
   /// starting at a multiple of that number (a power of two, >= 1).
   int vectorWidth(int dim) const;
+  /// The same with registers chosen in any order: vector i is the elements of
+  /// registers[i * width] and the next width - 1.
+  struct Vectors {
+    int width; ///< a power of two, at most `most`
+    std::vector<int> registers;
+  };
+  Vectors vectors(int dim, int most) const;
 
   //===--- comparison -----------------------------------------------------===//
   bool operator==(const DistributedLayout &other) const = default;

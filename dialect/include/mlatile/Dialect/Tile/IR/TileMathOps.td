@@ -84,18 +84,20 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AllTypesMatch<["c", "result"
         result[m, n] = c[m, n] + sum_k a[m, k] * b[k, n] * scale[k / gk, n / gn]
 
     The blocks lie along K (gn = 1) or along N (gk = 1). `b` is never
-    multiplied by a scale before it is rounded, so any f32 scale is applied to
-    f32 accuracy:
+    multiplied by a scale, so an f32 scale is applied to f32 accuracy:
 
     * along K the products of a block are summed in f32, the sum is multiplied
       by the scale in f32 and added to `c`;
     * along N, where one `scale` serves a row of `b`, `a` is f32, is multiplied
-      by the scale in f32 and rounded once, to nearest even, to `b`'s type.
+      by the scale in f32 and rounded once, to nearest even, to `b`'s type;
+    * along N with `a` and `scale` of `b`'s type their product is rounded to that
+      type (exact for powers of two that leave `a` in the type's normal range).
+      Warps then multiply what they need of `a` where they need it.
 
     With `scale_a` it is `a` that is scaled, by `scale` [M / gm, K / gk], and
     everything above holds with `a` and `b`, M and N exchanged: `scale` is
     [M, blocks] for blocks along K, [blocks, K] for blocks along M, where `b` is
-    f32.
+    f32 or of `a`'s type.
 
     A scale that is NaN or infinite reaches every element it applies to, also
     through a zero. The order of the sums is not specified.
@@ -103,12 +105,13 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AllTypesMatch<["c", "result"
     Constraints:
     * dot_scaled_c1: `a`, `b`, `scale` and `c` are tiles of rank 2.
     * dot_scaled_c2: the scaled operand has element type bf16 or f16.
-    * dot_scaled_c3: `scale` and `c` have element type f32.
+    * dot_scaled_c3: `c` has element type f32, `scale` f32 or that of the scaled
+      operand.
     * dot_scaled_c4: K of `a` is K of `b`; M and N are those of `c`.
     * dot_scaled_c5: exactly one dimension of `scale` is that of the scaled
-      operand. If it is N (M), the blocks lie along K and both operands have one
-      element type; if it is K, they lie along N (M) and the other operand is
-      f32.
+      operand. If it is N (M), the blocks lie along K, both operands have one
+      element type, and `scale` is f32; if it is K, they lie along N (M) and the
+      other operand has the element type of `scale`.
     * dot_scaled_c6: of known sizes the number of blocks divides the dimension
       they lie along, and there are fewer blocks than elements.
     * dot_scaled_c7: `warps` is two positive powers of two.

@@ -27,6 +27,14 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     the other operand follows (`packK` of the operand layouts); along M or N
     c does (`packM`, `packN` of the accumulator).
 
+    `a_packed`, `b_packed`: the columns of the buffer are in that order already
+    (`pack_columns`).
+
+    `times` a buffer of *factors* [N / g, K], a[m, k] is multiplied by
+    factors[n / g, k] in every product with column n of b; of its own type,
+    rounded to it. Each warp does so in registers, with the factors of its own
+    columns. Factors of b are [M / g, K], one for a group of g rows of a.
+
     Constraints:
     * dot_c1: c is f32 in a layout of `DistributedLayout::mmaAccumulator`;
       further warps may hold copies (zero bases behind the others).
@@ -44,6 +52,12 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     * dot_c8: only a quantised operand is scaled; by a buffer of f8E8M0FNU or
       f8E4M3FN with as many rows, whose columns divide its own into groups of a
       power of two, at least 16.
+    * dot_c9: factors of a (b) have two dimensions, the 16-bit type of the
+      product, K columns, and rows that divide the columns (rows) of c into groups
+      of a power of two, no smaller than a warp's block of its layout; rows start
+      at multiples of 4 bytes.
+    * dot_c10: only a 16-bit buffer whose columns run along K is packed, and only
+      where the other operand is quantised and has its columns along K too.
 
     Examples:
     ```mlir
@@ -53,6 +67,9 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     %o = tilegpu.dot %p, %v scaled by %vs, %o0
       : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>
         by !tilegpu.buffer<64x7xf8E8M0FNU, stride = 8>, tensor<16x448xf32, #packed>
+    %o = tilegpu.dot %p times %r, %v, %o0
+      : !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<7x64xf16, stride = 144>,
+        !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, tensor<16x448xf32, #packed>
     ```
   }];
   // c before what is optional: its type is the result's.
@@ -60,17 +77,22 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
                        Arg<TileGPU_Operand, "", [SharedRead]>:$b, TileGPU_Tile:$c,
                        Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$a_scales,
                        Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$b_scales,
-                       UnitAttr:$a_transposed, UnitAttr:$b_transposed);
+                       Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$a_factors,
+                       Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$b_factors,
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed,
+                       UnitAttr:$a_packed, UnitAttr:$b_packed);
   let results = (outs TileGPU_Tile:$result);
   let assemblyFormat = [{
-    $a (`scaled` `by` $a_scales^)? `,` $b (`scaled` `by` $b_scales^)? `,` $c attr-dict
-    `:` type($a) (`by` qualified(type($a_scales))^)? `,` type($b) (`by` qualified(type($b_scales))^)? `,` type($c)
+    $a (`scaled` `by` $a_scales^)? (`times` $a_factors^)? `,`
+    $b (`scaled` `by` $b_scales^)? (`times` $b_factors^)? `,` $c attr-dict
+    `:` type($a) (`by` qualified(type($a_scales))^)? (`times` qualified(type($a_factors))^)? `,`
+    type($b) (`by` qualified(type($b_scales))^)? (`times` qualified(type($b_factors))^)? `,` type($c)
   }];
   let builders = [
     OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
                    "bool":$aTransposed, "bool":$bTransposed), [{
-      build($_builder, $_state, c.getType(), a, b, c, ::mlir::Value(), ::mlir::Value(),
-            aTransposed, bTransposed);
+      build($_builder, $_state, c.getType(), a, b, c, ::mlir::Value(), ::mlir::Value(), ::mlir::Value(),
+            ::mlir::Value(), aTransposed, bTransposed, false, false);
     }]>];
   let extraClassDeclaration = [{
     /// How elements stand along K: packing of the quantised operand whose
@@ -221,6 +243,32 @@ def TileGPU_InsertSliceOp : TileGPU_Op<"insert_slice", [Pure, AllTypesMatch<["de
   let arguments = (ins TileGPU_Tile:$source, TileGPU_Tile:$dest, DenseI64ArrayAttr:$offsets);
   let results = (outs TileGPU_Tile:$result);
   let assemblyFormat = "$source `into` $dest `` $offsets attr-dict `:` type($source) `into` type($dest)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_PackColumnsOp : TileGPU_Op<"pack_columns", [Pure]> {
+  let summary = "columns in the order in which a quantised partner has them along K";
+  let description = [{
+    A `dot` takes the elements of a quantised operand along K in the order in
+    which `ldmatrix` brings them (docs/Layouts.md, "Packed orders"). This puts the
+    columns of its partner, 8 << pack at a time, into that order: element k of a
+    step is then column k, and a buffer of them is read by `ldmatrix` as it
+    stands (`a_packed`, `b_packed` of `dot`). No register moves.
+
+    Constraints:
+    * pack_columns_c1: pack is 1 or 2, and a block of the layout has whole groups
+      of 8 << pack columns.
+    * pack_columns_c2: the result has the shape and element type of the source,
+      and the layout of `packedColumns`.
+
+    Example:
+    ```mlir
+    %p = tilegpu.pack_columns %q {pack = 1 : i64} : tensor<16x64xf16, #rows> -> tensor<16x64xf16, #packed>
+    ```
+  }];
+  let arguments = (ins TileGPU_Tile:$source, I64Attr:$pack);
+  let results = (outs TileGPU_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 

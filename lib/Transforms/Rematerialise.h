@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile in another layout, computed again instead of moved.
+//
+// Small tiles (the scales of gathered rows, masks, what follows from them) are
+// read from shared memory and cheap to compute. Each thread can read what it
+// needs of them in any layout; moving the result would take a buffer and a
+// barrier.
+#ifndef MLATILE_LIB_TRANSFORMS_REMATERIALISE_H
+#define MLATILE_LIB_TRANSFORMS_REMATERIALISE_H
+
+#include "mlatile/Analysis/DistributedLayout.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlatile {
+
+/// `value` computed in `layout` at the builder's place, or null if it does not
+/// come from reads of shared memory and constants alone by elementwise
+/// operations, broadcasts, transpositions and reductions inside a thread, or
+/// if that would take too many registers. The place must be one where those
+/// reads still see what they saw.
+mlir::Value rematerialise(mlir::OpBuilder &b, mlir::Value value,
+                          const DistributedLayout &layout);
+
+} // namespace mlatile
+#endif
