@@ -24,11 +24,12 @@ std::string queryDevice(int ordinal, DeviceInfo &info) {
            std::to_string(ordinal);
   CUdevice device = 0;
   char name[256] = "";
-  int sms = 0, major = 0, minor = 0;
+  int sms = 0, l2 = 0, major = 0, minor = 0;
   size_t memory = 0;
   if (d->cuDeviceGet(&device, ordinal) ||
       d->cuDeviceGetName(name, sizeof name, device) ||
       d->cuDeviceGetAttribute(&sms, kMultiprocessorCount, device) ||
+      d->cuDeviceGetAttribute(&l2, kL2CacheSize, device) ||
       d->cuDeviceGetAttribute(&major, kComputeCapabilityMajor, device) ||
       d->cuDeviceGetAttribute(&minor, kComputeCapabilityMinor, device) ||
       d->cuDeviceTotalMem_v2(&memory, device) ||
@@ -38,6 +39,7 @@ std::string queryDevice(int ordinal, DeviceInfo &info) {
   info.name = name;
   info.sms = sms;
   info.memoryBytes = static_cast<int64_t>(memory);
+  info.l2Bytes = l2;
   for (const Target &target : targets())
     if (target.major == major && target.minor == minor)
       info.target = target.name;

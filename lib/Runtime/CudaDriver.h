@@ -23,6 +23,7 @@ using CUdeviceptr = unsigned long long;
 
 // CUdevice_attribute, CUfunction_attribute
 inline constexpr int kMultiprocessorCount = 16;
+inline constexpr int kL2CacheSize = 38;
 inline constexpr int kComputeCapabilityMajor = 75;
 inline constexpr int kComputeCapabilityMinor = 76;
 inline constexpr int kMaxDynamicSharedSize = 8;

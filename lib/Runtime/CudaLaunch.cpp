@@ -2,6 +2,7 @@
 #include "CudaDriver.h"
 #include "Launchers.h"
 #include "mlatile/Runtime/Error.h"
+#include "mlatile/Runtime/KernelLaunch.h"
 
 #include <map>
 #include <mutex>
@@ -74,6 +75,12 @@ void launchOnCuda(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,
               1, kernel->meta.dynamicSharedBytes, static_cast<CUstream>(stream),
               arguments.pointers(), nullptr),
           "kernel " + kernel->spec.name() + ": cuLaunchKernel");
+}
+
+void launchKernel(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,
+                  const KernelArguments &arguments, int ordinal, void *stream) {
+  PackedArguments packed(kernel->meta, arguments);
+  launchOnCuda(kernel, grid, packed, ordinal, stream);
 }
 
 } // namespace mlatile

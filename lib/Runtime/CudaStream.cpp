@@ -83,11 +83,13 @@ void DeviceStream::synchronize() {
                  "cuStreamSynchronize");
 }
 
-DeviceEvent::DeviceEvent(void *stream, int ordinal) : ordinal(ordinal) {
+DeviceEvent::DeviceEvent(void *stream, int ordinal, bool timed)
+    : ordinal(ordinal) {
   ContextScope scope(ordinal);
   const Driver &d = driver();
   CUevent made = nullptr;
-  d.check(d.cuEventCreate(&made, kEventDisableTiming), "cuEventCreate");
+  d.check(d.cuEventCreate(&made, timed ? 0 : kEventDisableTiming),
+          "cuEventCreate");
   event = made;
   if (CUresult failed = d.cuEventRecord(made, static_cast<CUstream>(stream))) {
     d.cuEventDestroy_v2(made);
@@ -108,6 +110,16 @@ bool DeviceEvent::done() const {
     return false;
   driver().check(result, "cuEventQuery");
   return true;
+}
+
+double DeviceEvent::microsecondsSince(const DeviceEvent &earlier) const {
+  ContextScope scope(ordinal);
+  float milliseconds = 0;
+  driver().check(driver().cuEventElapsedTime(
+                     &milliseconds, static_cast<CUevent>(earlier.event),
+                     static_cast<CUevent>(event)),
+                 "cuEventElapsedTime");
+  return 1e3 * static_cast<double>(milliseconds);
 }
 
 DeviceGraph::DeviceGraph(DeviceStream &stream,

@@ -36,6 +36,12 @@ config.environment["MLATILE_CACHE_DIR"] = os.path.join(config.test_exec_root, "c
 
 config.substitutions.append(("%kernels", os.path.join(config.mlatile_source_dir, "kernels")))
 config.substitutions.append(("%source", config.mlatile_source_dir))
+# A card that is none, with a compiler that is none: those of the unit tests.
+unit_dir = os.path.join(config.mlatile_binary_dir, "test", "unit")
+config.substitutions.append((
+    "%fake_device",
+    f"env LD_LIBRARY_PATH={unit_dir}/fake-driver MLATILE_COMPILER_LIBRARY={unit_dir}/libmlatile_fake_compiler.so",
+))
 
 
 def ptxas_version(path):

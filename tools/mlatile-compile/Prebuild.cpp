@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Prebuild.h"
+#include "FloorKernels.h"
 #include "Report.h"
 #include "mlatile/Compiler/Compiler.h"
 #include "mlatile/Runtime/Error.h"
@@ -23,6 +24,15 @@ llvm::Error request(const llvm::Twine &message) {
                                          message.str());
 }
 
+/// What is called for a list of problems besides the problems themselves.
+std::vector<Problem> allWays(const std::vector<Problem> &problems) {
+  std::vector<Problem> all;
+  for (const Problem &problem : problems)
+    for (Problem &way : bench::waysOf(problem))
+      all.push_back(std::move(way));
+  return all;
+}
+
 /// A kernel, and the first problem that needs it: what its entry predicts for.
 struct KernelJob {
   KernelSpec spec;
@@ -38,9 +48,19 @@ llvm::Expected<std::vector<KernelJob>> readJobs(const PrebuildOptions &o) {
   std::set<std::string> seen;
   // The run-time library throws.
   try {
-    for (Problem &problem : parseProblems((*buffer)->getBuffer().str())) {
+    std::vector<Problem> problems = parseProblems((*buffer)->getBuffer().str());
+    for (Problem &problem : problems)
       if (!o.target.empty())
         problem.target = o.target;
+    if (o.allCandidates)
+      problems = allWays(problems);
+    if (o.floors && !problems.empty())
+      for (KernelSpec &kernel : bench::floorKernels(
+               problems,
+               std::string(targetNamed(problems.front().target).name)))
+        if (seen.insert(kernel.name()).second)
+          jobs.push_back({std::move(kernel), problems.front()});
+    for (Problem &problem : problems) {
       std::shared_ptr<const Plan> planned = plan(problem);
       problem.numSplits = planned->numSplits;
       for (const LaunchStep &step : planned->launches)

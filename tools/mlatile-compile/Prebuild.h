@@ -15,6 +15,9 @@ struct PrebuildOptions {
   std::string problems; ///< JSON file
   std::string outDir;
   std::string target; ///< empty: what each problem says
+  /// What mlatile-bench launches too: every way to compute the problems, the
+  /// kernels of its floors (for the first problem's target).
+  bool allCandidates = false, floors = false;
   std::string ptxas;
   int ptxasLevel = 3;
   std::string dumpDir;

@@ -75,6 +75,14 @@ cl::opt<std::string>
 cl::opt<std::string> outDir("out-dir",
                             cl::desc("folder of prebuilt kernels to write"),
                             cl::value_desc("folder"), cl::cat(category));
+cl::opt<bool> floors("floors",
+                     cl::desc("with --problems: the kernels of mlatile-bench's "
+                              "floors too"),
+                     cl::cat(category));
+cl::opt<bool> allCandidates("all-candidates",
+                            cl::desc("with --problems: every kernel that takes "
+                                     "a problem, split and not"),
+                            cl::cat(category));
 
 enum Status { Ok = 0, BadRequest = 1, CompileFailed = 2, PtxasFailed = 3 };
 
@@ -241,6 +249,8 @@ int prebuildAll() {
   options.outDir = outDir;
   if (targetName.getNumOccurrences())
     options.target = targetName;
+  options.floors = floors;
+  options.allCandidates = allCandidates;
   options.ptxas = ptxas;
   options.ptxasLevel = level;
   options.dumpDir = dumpDir;
@@ -265,6 +275,9 @@ int main(int argc, char **argv) {
     return prebuildAll();
   if (!outDir.empty())
     return fail("--out-dir needs --problems");
+  for (const cl::opt<bool> *option : {&floors, &allCandidates})
+    if (*option)
+      return fail("--" + option->ArgStr + " needs --problems");
   if (input.empty()) {
     std::string names;
     for (const std::string &name : kernelFileNames())

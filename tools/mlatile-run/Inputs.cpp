@@ -263,6 +263,24 @@ std::vector<int64_t> Cache::candidates(int64_t row) const {
   return result;
 }
 
+std::vector<uint8_t> makePages(const Cache &cache, uint64_t seed) {
+  Random random(seed);
+  Cache filled = cache;
+  filled.pool.assign(static_cast<size_t>(cache.pages * cache.pageStride), 0);
+  for (int64_t slot = 0; slot < cache.slots(); ++slot)
+    writeToken(*cache.layout, random, const_cast<uint8_t *>(filled.data(slot)),
+               const_cast<uint8_t *>(filled.scales(slot)));
+  return std::move(filled.pool);
+}
+
+std::vector<uint16_t> makeNormal(size_t count, uint64_t seed) {
+  Random random(seed);
+  std::vector<uint16_t> numbers(count);
+  for (uint16_t &number : numbers)
+    number = toBF16(random.normal());
+  return numbers;
+}
+
 void Cache::useCandidates(size_t set) {
   indices = sets[set].indices;
   lengths = sets[set].lengths;

@@ -96,6 +96,12 @@ struct Inputs : Cache {
 /// give the same bytes everywhere.
 Inputs makeInputs(const InputOptions &options);
 
+/// Pages of a cache with numbers in every token; geometry as in `cache`, whose
+/// layout, pages, page size and strides count.
+std::vector<uint8_t> makePages(const Cache &cache, uint64_t seed);
+/// bf16 normal numbers.
+std::vector<uint16_t> makeNormal(size_t count, uint64_t seed);
+
 /// Throws Error where the arrays of a problem, with `results` copies of its
 /// results, do not fit into the memory of this machine.
 void checkSizes(const InputOptions &options, int64_t results);

@@ -2,16 +2,12 @@
 //
 // The main job: makes a problem, plans, gets the kernels, runs them on the CPU
 // executor or on CUDA, and compares with a float64 reference.
-#include "Job.h"
+#include "ProblemOptions.h"
 #include "Report.h"
 #include "Soak.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <new>
-#include <sstream>
 
 using namespace mlatile;
 using namespace mlatile::run;
@@ -28,26 +24,8 @@ struct CommandLine {
 
 void addOptions(CLI::App &app, CommandLine &line) {
   InputOptions &in = line.job.input;
-  app.add_option("--format", in.format, "cache format")->capture_default_str();
-  app.add_option("--tokens", in.tokens, "query rows")
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 24));
-  app.add_option("--heads", in.heads, "query heads, 1 to 128")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 128));
-  app.add_option("--width", in.width, "candidates a row")
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
-  app.add_option("--page-size", in.pageSize, "tokens a page")
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  addProblemOptions(app, line.job);
   app.add_option("--pages", in.pages, "pages of the pool (default: by width)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
-  app.add_option("--page-stride", in.pageStride,
-                 "bytes (default: tight, rounded up to 576)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  app.add_option("--row-stride", in.rowStride,
-                 "bytes, formats with inline scales (default: the format's)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   app.add_option("--indices-stride", in.indicesStride,
                  "entries between rows of indices (default: the width)")
@@ -60,49 +38,19 @@ void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--batch", in.batch,
                  "rows framed as [N, rows / N] (default: flat)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
-  CLI::Option *extraWidth =
-      app.add_option("--extra-width", in.extraWidth,
-                     "candidates a row in a second cache (default: none)")
-          ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
-  app.add_option("--extra-format", in.extraFormat,
-                 "its format (default: the first cache's)")
-      ->needs(extraWidth);
-  app.add_option("--extra-page-size", in.extraPageSize,
-                 "its tokens a page (default: the first cache's)")
-      ->needs(extraWidth)
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
-  app.add_option("--skip", in.skip, "fraction of entries that are skipped")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_flag("--lengths", in.lengths, "a random length for every row");
-  CLI::Option *sink = app.add_flag("--sink", in.sink, "an attention sink");
   app.add_option("--sink-values", in.sinkValues, "finite, inf, -inf or mixed")
       ->capture_default_str()
-      ->needs(sink)
+      ->needs("--sink")
       ->check(CLI::IsMember({"finite", "inf", "-inf", "mixed"}));
-  app.add_option("--lse", line.job.lse, "none, or its base: 2 or e")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"none", "2", "e"}));
   app.add_option("--seed", in.seed, "of the problem and of the warp order")
       ->capture_default_str();
-  app.add_option("--splits", line.job.splits,
-                 "splits of the candidates (default: planned)");
-  app.add_option("--compute", line.job.compute, "auto, bf16, fp8, fp8_fast")
-      ->capture_default_str();
-  app.add_option("--kernel", line.job.kernel, "auto, decode, prefill, swapab")
-      ->capture_default_str();
+  addPlanOptions(app, line.job);
   app.add_option("--target", line.job.target,
                  "target (default: the device's, sm_120a on sim)");
-  app.add_option("--num-sms", line.job.numSMs,
-                 "SMs to plan for (default: the device's)");
   app.add_option("--device", line.device, "sim or cuda")
       ->capture_default_str()
       ->check(CLI::IsMember({"sim", "cuda"}));
-  app.add_option("--ordinal", line.job.ordinal, "which CUDA device")
-      ->capture_default_str();
-  app.add_option("--kernels", line.folders,
-                 "folder of prebuilt kernels; nothing is compiled then")
-      ->check(CLI::ExistingDirectory);
+  addFolderOption(app, line.folders);
   app.add_option("--repeat", line.job.repeat, "cuda: launches to time")
       ->capture_default_str()
       ->check(CLI::Range(0, 1 << 30));
@@ -142,10 +90,7 @@ void print(const std::string &text) {
 }
 
 int runSoak(CommandLine &line) {
-  std::ifstream file(line.problems);
-  std::ostringstream text;
-  text << file.rdbuf();
-  line.soak.problems = parseProblems(text.str());
+  line.soak.problems = parseProblems(readText("problems", line.problems));
   line.soak.ordinal = line.job.ordinal;
   line.soak.seed = line.job.input.seed;
   SoakResult result = soak(line.soak);
@@ -154,10 +99,7 @@ int runSoak(CommandLine &line) {
 }
 
 int runLine(CommandLine &line) {
-  for (const std::string &folder : line.folders)
-    addKernelFolder(folder);
-  if (!line.folders.empty())
-    allowCompiling(false);
+  useFolders(line.folders);
   if (!line.job.cuda)
     for (auto [given, flag] : {std::pair(line.soak.calls > 0, "soak"),
                                std::pair(line.job.replays > 0, "graph")})
@@ -196,11 +138,7 @@ int main(int argc, char **argv) {
   addOptions(app, line);
   CLI11_PARSE(app, argc, argv);
   line.job.cuda = line.device == "cuda";
-  InputOptions &in = line.job.input;
-  if (!app.count("--extra-format"))
-    in.extraFormat = in.format;
-  if (!app.count("--extra-page-size"))
-    in.extraPageSize = in.pageSize;
+  completeOptions(app, line.job);
   try {
     return runLine(line);
   } catch (const Hang &error) {

@@ -112,7 +112,10 @@ EXPORT int cuDeviceGetName(char *name, int size, int) {
   return kSuccess;
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
-  *value = attribute == 16 ? 188 : attribute == 75 ? 12 : 0;
+  *value = attribute == 16   ? 188
+           : attribute == 75 ? 12
+           : attribute == 38 ? 1 << 20
+                             : 0;
   return kSuccess;
 }
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int) {

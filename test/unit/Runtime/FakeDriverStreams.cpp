@@ -172,6 +172,14 @@ EXPORT int cuEventQuery(Event *event) {
     return kNotReady;
   return event->stream ? drain(*event->stream, event->position) : kSuccess;
 }
+/// Ten microseconds for each entry of the queue between two events.
+EXPORT int cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
+  LOCK;
+  if (start->stream != end->stream || end->position < start->position)
+    return kInvalidHandle;
+  *milliseconds = 0.01f * static_cast<float>(end->position - start->position);
+  return kSuccess;
+}
 EXPORT int cuEventDestroy_v2(Event *event) {
   delete event;
   return kSuccess;

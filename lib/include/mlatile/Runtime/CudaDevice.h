@@ -17,6 +17,7 @@ struct DeviceInfo {
   std::string target; ///< "sm_90a"; empty where no target of ours fits
   int64_t sms = 0;
   int64_t memoryBytes = 0;
+  int64_t l2Bytes = 0;
   int driverVersion = 0; ///< 1000 * major + 10 * minor of CUDA
 };
 

@@ -43,13 +43,15 @@ private:
 class DeviceEvent {
 public:
   /// Recorded in the stream now.
-  DeviceEvent(void *stream, int ordinal);
+  DeviceEvent(void *stream, int ordinal, bool timed = false);
   ~DeviceEvent();
   DeviceEvent(const DeviceEvent &) = delete;
   DeviceEvent &operator=(const DeviceEvent &) = delete;
 
   /// Whether the stream has come past it. Throws LaunchError if work failed.
   bool done() const;
+  /// From an earlier one to this, both timed and done. Throws LaunchError.
+  double microsecondsSince(const DeviceEvent &earlier) const;
 
 private:
   void *event = nullptr;
