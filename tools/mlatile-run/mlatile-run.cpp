@@ -87,6 +87,12 @@ void addOptions(CLI::App &app, CommandLine &line) {
       ->capture_default_str();
   app.add_option("--splits", line.job.splits,
                  "splits of the candidates (default: planned)");
+  app.add_option("--merge", line.job.merge,
+                 "how splits are joined: auto, launch, dependent or slices")
+      ->capture_default_str();
+  app.add_flag("!--no-cooperative", line.job.cooperative,
+               "cuda: plain launches of grids whose CTAs wait for each other; "
+               "only where nothing else uses the card");
   app.add_option("--compute", line.job.compute, "auto, bf16, fp8, fp8_fast")
       ->capture_default_str();
   app.add_option("--kernel", line.job.kernel, "auto, decode, prefill, swapab")
