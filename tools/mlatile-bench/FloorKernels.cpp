@@ -61,7 +61,8 @@ std::vector<Problem> waysOf(const Problem &problem) {
     if (!support.ok)
       return;
     std::shared_ptr<const Plan> made = plan(way);
-    std::string key = made->compute + " " + std::to_string(made->numSplits);
+    std::string key = made->compute + " " + std::to_string(made->numSplits) +
+                      " " + made->merge;
     for (const LaunchStep &step : made->launches)
       key += " " + step.kernel.name();
     if (seen.insert(key).second && made != planned)
@@ -78,8 +79,12 @@ std::vector<Problem> waysOf(const Problem &problem) {
          splits <= kMostSplits && (splits - 1) * kSplitTile < candidates;
          splits *= 2) {
       way.numSplits = splits;
-      add(way);
+      for (const char *merge : {"launch", "dependent", "slices"}) {
+        way.merge = splits == 1 ? problem.merge : merge;
+        add(way);
+      }
     }
+    way.merge = problem.merge;
   }
   return ways;
 }

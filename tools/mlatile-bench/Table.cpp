@@ -61,7 +61,7 @@ std::string shortPlan(const Plan &plan) {
     text += ", " + std::to_string(first.grid) + " CTAs";
   }
   if (plan.numSplits > 1)
-    text += ", " + std::to_string(plan.numSplits) + " splits";
+    text += ", " + std::to_string(plan.numSplits) + " splits, " + plan.merge;
   for (size_t i = 1; i < plan.launches.size(); ++i)
     text += " + " + plan.launches[i].kernel.symbol;
   return text;

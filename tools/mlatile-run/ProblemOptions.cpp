@@ -53,6 +53,9 @@ void addProblemOptions(CLI::App &app, JobOptions &job) {
 void addPlanOptions(CLI::App &app, JobOptions &job) {
   app.add_option("--splits", job.splits,
                  "splits of the candidates (default: planned)");
+  app.add_option("--merge", job.merge,
+                 "how splits are joined: auto, launch, dependent or slices")
+      ->capture_default_str();
   app.add_option("--compute", job.compute, "auto, bf16, fp8, fp8_fast")
       ->capture_default_str();
   app.add_option("--kernel", job.kernel, "auto, decode, prefill, swapab")
