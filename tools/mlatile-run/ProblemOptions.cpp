@@ -110,6 +110,7 @@ Problem problemOf(const JobOptions &job) {
   p.kernel = job.kernel;
   p.compute = job.compute;
   p.numSplits = job.splits;
+  p.merge = job.merge;
   p.target = job.target;
   p.numSMs = job.numSMs;
   return p;
