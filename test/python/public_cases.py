@@ -9,13 +9,16 @@ import pytest
 
 import mlatile
 from mlatile.testing import FORMATS, Pool
-from second_caches import MAIN
+from second_caches import KERNELS, MAIN
 
 SHAPE = dict(num_tokens=2, num_heads=8, width=64, page_size=64, target="sm_120a")
 # What does not depend on the bytes of a format runs for one whose scales stand inline and one with a footer.
 LAYOUTS = list({bool(FORMATS[name].scale_row): name for name in reversed(MAIN)}.values())
 each_layout = pytest.mark.parametrize("kv_format", LAYOUTS)
 every_format = pytest.mark.parametrize("kv_format", MAIN)
+every_kernel = pytest.mark.parametrize("kernel", KERNELS)
+# With and without splits; one CTA of the other kernels walks a whole list.
+every_way = pytest.mark.parametrize(("kernel", "splits"), [("decode", 1), ("decode", 4), *((k, 1) for k in KERNELS[1:])])
 
 
 def sparse_bytes(size):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lowered_kernels import SOURCE
 from public_cases import call, same_bits
-from second_caches import KERNELS, MAIN, PAIRS, reference_error
+from second_caches import EXTRA_ONLY, KERNELS, MAIN, PAIRS, reference_error
 
 import mlatile
 from mlatile.testing import FORMATS, executor, make_case
@@ -30,9 +30,10 @@ def test_with_each_other_and_with_the_reference(check_case, kv_format, tokens):
 
 @pytest.mark.parametrize("tokens", ROWS)
 @pytest.mark.parametrize("kernel", OTHERS)
-def test_with_two_caches(check_case, kernel, tokens):
-    case = make_case(tokens, tokens=tokens, heads=9, width=33, page_size=16, extra_width=40, extra_page_size=2,
-                     extra_lengths=True, sink=True)
+@pytest.mark.parametrize(("kv_format", "extra"), [("dsv4", "dsv4"), ("dsv4_1", EXTRA_ONLY), ("dots3_swa", "dots3_swa")])
+def test_with_two_caches(check_case, kernel, tokens, kv_format, extra):
+    case = make_case(tokens, tokens=tokens, heads=9, width=33, page_size=16, kv_format=kv_format, extra_width=40,
+                     extra_page_size=2, extra_kv_format=extra, extra_lengths=True, sink=True)
     results = [check_case(case, kernel=name) for name in ("decode", kernel)]
     assert reference_error(*results) <= 2e-2
 

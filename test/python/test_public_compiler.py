@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 import pytest
-from lowered_kernels import ATTEND, BUILD, DECODE, compile_kernel, edited, line_of, needs_ptxas, planned_params
-from public_cases import SHAPE, call, each_layout, every_format, same_bits
-from second_caches import MAIN
+from lowered_kernels import ATTEND, BUILD, DECODE, KERNEL_FOLDER, edited, line_of, needs_ptxas, planned_params
+from public_cases import SHAPE, call, each_layout, every_format, every_kernel, every_way, same_bits
+from second_caches import KERNELS, MAIN
 
 import mlatile
 from mlatile.testing import FORMATS, compare, decode_slots, make_case, reference
@@ -29,17 +29,19 @@ def compile_decode(path, *arguments):
 # ---- number formats --------------------------------------------------------
 
 
-def test_c80_the_same_bytes_of_two_formats():
+@every_kernel
+def test_c80_the_same_bytes_of_two_formats(kernel):
     """Scales are applied as they stand, a power of two or not: both formats give the same bits."""
     case = make_case(1, tokens=2, heads=4, width=60, page_size=16, kv_format="glm")
-    want = call(case)
+    want = call(case, kernel=kernel)
     assert case.compare(*want)
-    assert same_bits(want, call(case, kv_format="dsv3_2"))
+    assert same_bits(want, call(case, kernel=kernel, kv_format="dsv3_2"))
 
 
 @pytest.mark.parametrize("kv_format", [name for name in MAIN if FORMATS[name].scale.startswith("f32")])
+@every_kernel
 @pytest.mark.parametrize("scale", [0.7, 1.0, 0.3333333, 1.9999999, 3e-5, 700.0])
-def test_c80_arbitrary_scales(kv_format, scale):
+def test_c80_arbitrary_scales(kv_format, kernel, scale):
     """Values times 0.7, not times the power of two below it: the test sees the difference."""
     case = make_case(2, tokens=2, heads=4, width=60, page_size=16, kv_format=kv_format, skip=0)
     f = case.pool.format
@@ -54,7 +56,7 @@ def test_c80_arbitrary_scales(kv_format, scale):
 
     set_scales(scale)
     case.q = (case.q.astype(np.float32) / max(1.0, scale * 100)).astype(case.q.dtype)
-    out, lse = call(case)
+    out, lse = call(case, kernel=kernel)
     assert case.compare(out, lse)
     truncated = 2.0 ** np.floor(np.log2(scale))
     if truncated / scale < 0.95:
@@ -65,21 +67,28 @@ def test_c80_arbitrary_scales(kv_format, scale):
 @every_format
 def test_c83_the_error_does_not_grow_with_the_width(kv_format):
     """Accumulation in float32 over de-quantised 16-bit operands: the bound of `compute=bf16` for 64 to 8192 candidates."""
-    errors = []
+    errors = {kernel: [] for kernel in KERNELS}
     for width in (64, 512, 2048, 8192):
         case = make_case(3, tokens=1, heads=8, width=width, page_size=64, kv_format=kv_format, q_spread=2.0)
-        result = case.compare(*call(case))
-        assert result, result.text
-        errors.append(result.error)
-    assert max(errors) <= 4 * errors[0] + 2e-3, errors
+        want = case.reference()
+        for kernel in KERNELS:
+            out, lse = call(case, kernel=kernel)
+            result = compare(out, want, lse=lse)
+            assert result, (kernel, result.text)
+            errors[kernel].append(result.error)
+    assert all(max(each) <= 4 * each[0] + 2e-3 for each in errors.values()), errors
 
 
-@every_format
+@each_layout
+@every_kernel
 @pytest.mark.parametrize("stage", ["tile", "tilegpu", "nvvm", "llvm", "ptx"])
-def test_c84_no_double_anywhere(kv_format, stage):
-    tile = [f"{name}={value}" for name, value in planned_params(kv_format).items()]
-    for kernel, params in (("decode", ["HAS_SINK=true", "LSE=2", f"FMT={kv_format}", *tile]), ("merge", ["HAS_SINK=true", "LSE=1"])):
-        job = [COMPILE, DECODE, f"--kernel={kernel}", f"--emit={stage}", *[f"--param={p}" for p in params]]
+def test_c84_no_double_anywhere(kv_format, kernel, stage):
+    tile = [f"{name}={value}" for name, value in planned_params(kv_format, kernel=kernel).items()]
+    jobs = [(kernel, ["HAS_SINK=true", "LSE=2", f"FMT={kv_format}", *tile])]
+    if kernel == "decode":
+        jobs.append(("merge", ["HAS_SINK=true", "LSE=1"]))
+    for symbol, params in jobs:
+        job = [COMPILE, KERNEL_FOLDER / f"{kernel}.mlir", f"--kernel={symbol}", f"--emit={stage}", *[f"--param={p}" for p in params]]
         text = subprocess.run(job, capture_output=True, text=True, check=True).stdout
         code = "\n".join(line.split(" loc(")[0].split(", !dbg")[0] for line in text.splitlines() if not line.startswith("!"))
         assert len(code) > 1000 and not re.findall(r".*(?:\bf64\b|\bdouble\b|\.f64|%fd\d).*", code)
@@ -189,19 +198,19 @@ def test_c92_too_large_a_tile_is_a_compile_time_error(tmp_path, rows):
 
 
 @every_format
-@pytest.mark.parametrize("target", ["sm_120a", "sm_121a"])
-def test_c93_built_in_kernels_fit_the_card(kv_format, target):
-    for splits in (1, 3):
-        kernel = mlatile.compile(mlatile.plan(**SHAPE | dict(kv_format=kv_format, target=target, num_splits=splits)))
-        assert kernel.meta["shared_bytes"] > 0
-        for part in kernel.parts:
-            assert part.meta["shared_bytes"] <= SHARED_LIMIT
+@every_way
+def test_c93_built_in_kernels_fit_the_card(kv_format, kernel, splits):
+    """With what ptxas says, for both targets, pairs of caches and all head tiles: test_assembled.py."""
+    built = mlatile.compile(mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_heads=128, kernel=kernel, num_splits=splits)))
+    assert built.meta["shared_bytes"] > 0
+    assert all(part.meta["shared_bytes"] <= SHARED_LIMIT for part in built.parts)
 
 
 @every_format
-def test_c9e_the_plan_can_be_asked(kv_format):
+@every_kernel
+def test_c9e_the_plan_can_be_asked(kv_format, kernel):
     """The arena and every buffer in it can be asked before any launch, without ptxas; the arena is not above the sum."""
-    meta = compile_kernel(FMT=kv_format, **planned_params(kv_format)).meta
+    meta = mlatile.compile(mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_heads=128, kernel=kernel, num_splits=1))).meta
     buffers = list(meta["buffers"].values())
     end = max(offset + size for offset, size in buffers)
     assert end <= meta["shared_bytes"] <= min(SHARED_LIMIT, sum(size + 127 for _, size in buffers))
@@ -259,31 +268,42 @@ def test_c99_any_width_with_any_number_of_warps(kv_format, width, warps, tile):
     assert case.compare(out), case.compare(out).text
 
 
+@each_layout
+@pytest.mark.parametrize("width", [192, 229])
+@pytest.mark.parametrize("heads", [5, 11, 20, 64])
+@pytest.mark.parametrize("kernel", KERNELS[1:])
+def test_c99_any_width_with_any_head_tile(check_case, kv_format, width, heads, kernel):
+    check_case(make_case(5, tokens=1, heads=heads, width=width, page_size=64, kv_format=kv_format), kernel=kernel)
+
+
 @every_format
+@every_kernel
 @pytest.mark.parametrize("target", ["sm_120a", "sm_121a", "sm_90a"])
-def test_c9b_the_multiplication_is_the_one_that_was_asked_for(kv_format, target):
+def test_c9b_the_multiplication_is_the_one_that_was_asked_for(kv_format, kernel, target):
     """`compute=bf16` is bf16 or f16 `mma` and nothing else; `auto` says in the plan what it became."""
-    plan = mlatile.plan(**SHAPE | dict(kv_format=kv_format, target=target, compute="bf16", num_splits=1))
+    plan = mlatile.plan(**SHAPE | dict(kv_format=kv_format, target=target, kernel=kernel, compute="bf16", num_splits=1))
     kinds = set(re.findall(r"\bmma\.sync[\w.:]*", mlatile.compile(plan).ptx))
     right = re.compile(r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(bf16\.bf16|f16\.f16)\.f32")
     assert kinds and all(right.fullmatch(kind) for kind in kinds)
-    auto = mlatile.plan(**SHAPE | dict(kv_format=kv_format, target=target))
+    auto = mlatile.plan(**SHAPE | dict(kv_format=kv_format, kernel=kernel, target=target))
     assert auto.compute in ("bf16", "fp8") and auto.compute in str(auto)
 
 
+@every_kernel
 @pytest.mark.parametrize("compute", ["fp8", "fp8_fast"])
-def test_c9b_no_fallback_in_silence(compute):
+def test_c9b_no_fallback_in_silence(compute, kernel):
     """A mode that is not there is refused."""
     for kv_format in MAIN:
-        support = mlatile.supported(**SHAPE | dict(kv_format=kv_format, compute=compute, num_splits=1))
+        support = mlatile.supported(**SHAPE | dict(kv_format=kv_format, kernel=kernel, compute=compute, num_splits=1))
         assert not support.ok and f"compute `{compute}`" in support.reason
 
 
 @every_format
-def test_decoded_values_have_the_rows_they_belong_to(kv_format):
+@every_kernel
+def test_decoded_values_have_the_rows_they_belong_to(kv_format, kernel):
     """One candidate a row: out is its value, exactly, as the reference decodes it."""
     case = make_case(6, tokens=40, heads=1, width=1, page_size=8, skip=0, kv_format=kv_format)
-    out, _ = call(case)
+    out, _ = call(case, kernel=kernel)
     _, values = decode_slots(case.pool, case.indices[:, 0])
     exact = values.astype(np.float32).astype(case.q.dtype)
     difference = np.abs(out[:, 0].astype(np.float64) - values)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from lowered_kernels import DECODE
 from public_cases import (
-    SHAPE, call, each_layout, every_format, far_apart, rows_of, same_bits, sparse_bytes, sparse_pool,
+    LAYOUTS, SHAPE, call, each_layout, every_kernel, every_way, far_apart, rows_of, same_bits, sparse_bytes, sparse_pool,
 )
-from second_caches import MAIN
+from second_caches import KERNELS, MAIN
 
 import mlatile
 from mlatile.testing import Pool, executor, make_case
@@ -70,7 +70,8 @@ def test_c53_planning_neither_compiles_nor_calibrates():
 
 
 @each_layout
-def test_c54_nothing_is_compiled_for_another_size_or_stride(kv_format):
+@every_kernel
+def test_c54_nothing_is_compiled_for_another_size_or_stride(kv_format, kernel):
     """After one call per kind nothing is left to compile: with the compiler forbidden, other rows, widths, pages,
     strides and numbers of splits run."""
     script = f"""
@@ -81,13 +82,14 @@ from mlatile.testing import make_case
 def run(tokens, width, page_size, pad, splits):
     case = make_case(tokens, tokens=tokens, heads=5, width=width, page_size=page_size, kv_format={kv_format!r})
     store = np.zeros((tokens, width + pad), np.int32); store[:, :width] = case.indices
-    out = mlatile.sparse_mla(**case.arguments(indices=store[:, :width]), num_splits=splits)
+    splits = splits if {kernel!r} == "decode" else 1
+    out = mlatile.sparse_mla(**case.arguments(indices=store[:, :width]), kernel={kernel!r}, num_splits=splits)
     assert case.compare(out)
 run(1, 40, 16, 0, 1); run(1, 40, 16, 0, 2)
 mlatile._mlatile.allow_compiling(False)
 for job in ((3, 100, 64, 7, 1), (9, 33, 1, 100, 3), (2, 513, 256, 0, 40), (1, 1, 2, 1, 2)): run(*job)
 case = make_case(1, tokens=1, heads=5, width=40, page_size=16, kv_format={kv_format!r}, sink=True)
-try: mlatile.sparse_mla(**case.arguments(), num_splits=1)
+try: mlatile.sparse_mla(**case.arguments(), kernel={kernel!r}, num_splits=1)
 except mlatile.Error as error: print(error)
 else: raise SystemExit("a kernel with a sink was compiled although compiling was off")
 """
@@ -115,10 +117,11 @@ def test_c5a_rows_on_both_sides_of_a_limit(run_case, kv_format, splits):
 
 
 @each_layout
-@pytest.mark.parametrize("splits", [1, 4])
-def test_c60_named_barriers_have_one_arrival_outstanding(kv_format, splits):
+@every_way
+@pytest.mark.parametrize("heads", [8, 128])
+def test_c60_named_barriers_have_one_arrival_outstanding(kv_format, heads, kernel, splits):
     """No kernel arrives on a named barrier without waiting there: such a barrier cannot be a phase ahead."""
-    plan = mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_splits=splits, has_sink=True))
+    plan = mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_heads=heads, kernel=kernel, num_splits=splits, has_sink=True))
     parts = mlatile.compile(plan).parts
     barriers = [re.findall(r"^\s*((?:bar|barrier)\.[^;]*);", part.ptx, flags=re.MULTILINE) for part in parts]
     assert barriers[0]
@@ -132,14 +135,14 @@ def test_c62_many_launches_of_mixed_shapes(kv_format):
         make_case(seed, tokens=t, heads=h, width=w, page_size=p, kv_format=kv_format, lengths=seed % 2 == 1, sink=seed % 3 == 0)
         for seed, (t, h, w, p) in enumerate([(1, 1, 1, 1), (2, 8, 33, 2), (3, 5, 64, 64), (1, 20, 100, 48), (5, 2, 31, 16)])
     ]
-    splits = [1, 2, 5]
+    ways = [("decode", 1), ("prefill", 1), ("decode", 2), ("swapab", 1), ("decode", 5)]
     want = {}
     for i in range(int(os.environ.get("MLATILE_SOAK", 200))):
-        key = i % len(cases), splits[i // len(cases) % len(splits)]
+        key = i % len(cases), *ways[i // len(cases) % len(ways)]
         with executor(seed=i):
-            got = call(cases[key[0]], num_splits=key[1])
+            got = call(cases[key[0]], kernel=key[1], num_splits=key[2])
         assert same_bits(want.setdefault(key, got), got), (i, key)
-    for (number, _), got in want.items():
+    for (number, *_), got in want.items():
         assert cases[number].compare(*got)
 
 
@@ -170,18 +173,22 @@ def test_c62_a_hang_is_an_error_that_names_the_kernel(tmp_path):
 
 
 @each_layout
+@every_kernel
 @pytest.mark.parametrize("rows", [65_535, 65_536, 131_072, 1 << 20, 10_000_000])
-def test_c64_rows_are_on_the_first_axis_of_the_grid(kv_format, rows):
+def test_c64_rows_are_on_the_first_axis_of_the_grid(kv_format, kernel, rows):
     """A launch has one extent, up to 2^31 - 1; what does not fit is refused by name."""
     for heads in (1, 16, 17, 128):
-        problem = SHAPE | dict(kv_format=kv_format, num_tokens=rows, num_heads=heads, num_splits=1)
+        problem = SHAPE | dict(kv_format=kv_format, num_tokens=rows, num_heads=heads, kernel=kernel, num_splits=1)
         (step,) = mlatile.plan(**problem).launches
         assert rows <= step["grid"] < 2**31 and isinstance(step["grid"], int)
 
 
-def test_c64_seventy_thousand_rows():
-    """Every row is written, the last ones too. One warp a CTA, so that the executor takes seconds."""
-    kernel = mlatile.load(DECODE, params=dict(WARPS=1, BN=16))
+@pytest.mark.parametrize("kernel", ["decode", "swapab"])
+def test_c64_seventy_thousand_rows(kernel):
+    """Every row is written, the last ones too. One warp a CTA, so that the executor takes seconds; prefill, which has
+    four at least, runs so many rows on a card (`rows-70000-prefill`)."""
+    if kernel == "decode":
+        kernel = mlatile.load(DECODE, params=dict(WARPS=1, BN=16))
     rows, slots = 70_000, 64
     case = make_case(5, tokens=slots, heads=1, width=3, page_size=16, skip=0)
     rng = np.random.default_rng(5)
@@ -208,26 +215,32 @@ def moved(case, pool, first_page):
     return case
 
 
-@every_format
+# Each format in decode; the other kernels gather by the same steps: one of each layout.
+FAR = pytest.mark.parametrize(("kv_format", "kernel"), [(f, k) for f in MAIN for k in KERNELS if k == "decode" or f in LAYOUTS])
+
+
+@FAR
 @pytest.mark.parametrize("edge", [2**31, 2**32, 2**33], ids=["2 GiB", "4 GiB", "8 GiB"])
 @pytest.mark.parametrize("splits", [1, 3])
-def test_c70_page_times_stride(check_case, kv_format, edge, splits):
+def test_c70_page_times_stride(check_case, kv_format, kernel, edge, splits):
     """Pages on both sides of a power of two in bytes; a pool of zeros elsewhere shows a truncated address."""
     case = far_case(kv_format, 6)
     first = edge // case.pool.pages.shape[1] - 2
-    check_case(moved(case, sparse_pool(case.pool, first, first + 5), first), num_splits=splits)
+    splits = splits if kernel == "decode" else 1
+    check_case(moved(case, sparse_pool(case.pool, first, first + 5), first), kernel=kernel, num_splits=splits)
 
 
-@every_format
+@FAR
 @pytest.mark.parametrize("stride", [2**30, 2**31 + 16, 2**32 + 4096])
-def test_c70_pages_far_apart(check_case, kv_format, stride):
+def test_c70_pages_far_apart(check_case, kv_format, kernel, stride):
     """A stride that passes 2^31 by itself: pools of several layers in one block."""
     case = far_case(kv_format, 7)
-    check_case(moved(case, sparse_pool(case.pool, 1, 6, page_stride=stride), 1))
+    check_case(moved(case, sparse_pool(case.pool, 1, 6, page_stride=stride), 1), kernel=kernel)
 
 
 @each_layout
-def test_c71_the_largest_ids(check_case, kv_format):
+@every_kernel
+def test_c71_the_largest_ids(check_case, kv_format, kernel):
     """Slot ids up to 2^31 - 2 in a pool of one-slot pages: more than a terabyte from first to last byte."""
     small = make_case(8, tokens=2, heads=3, width=30, page_size=1, pages=64, skip=0.1, kv_format=kv_format)
     stride = -(-page_bytes(kv_format, 1) // 16) * 16
@@ -235,17 +248,17 @@ def test_c71_the_largest_ids(check_case, kv_format):
     store = sparse_bytes(pages * stride)
     view = store[: pages * stride].reshape(pages, stride)
     view[pages - 64 :] = small.pool.pages
-    check_case(moved(small, Pool(view, kv_format, 1, small.pool.row_stride), pages - 64))
+    check_case(moved(small, Pool(view, kv_format, 1, small.pool.row_stride), pages - 64), kernel=kernel)
 
 
 @each_layout
-@pytest.mark.parametrize("splits", [1, 3])
-def test_c75_rows_far_apart(kv_format, splits):
+@every_way
+def test_c75_rows_far_apart(kv_format, kernel, splits):
     """Rows of q, indices, lengths, out and lse more than 2^31 elements from the first: as in T * H * d_v of 2^31."""
     rows = 4
     case = make_case(9, tokens=rows, heads=3, width=40, page_size=16, kv_format=kv_format, lengths=True)
     f = case.pool.format
-    want = call(case, num_splits=splits)
+    want = call(case, kernel=kernel, num_splits=splits)
     assert case.compare(*want)
     step = 2**30 + 4096  # elements
     q = far_apart(rows, (3, f.d_qk), ml_dtypes.bfloat16, 2 * step)
@@ -254,14 +267,16 @@ def test_c75_rows_far_apart(kv_format, splits):
     out = far_apart(rows, (3, f.d_v), ml_dtypes.bfloat16, 2 * step)
     lse = far_apart(rows, (3,), np.float32, 4 * step)
     q[:], indices[:], lengths[:] = case.q, case.indices, case.topk_length
-    mlatile.sparse_mla(**case.arguments(q=q, indices=indices, topk_length=lengths), out=out, lse=lse, num_splits=splits)
+    mlatile.sparse_mla(**case.arguments(q=q, indices=indices, topk_length=lengths), out=out, lse=lse, kernel=kernel,
+                       num_splits=splits)
     assert same_bits(want, (np.array(out), np.array(lse)))
 
 
 @each_layout
-def test_c75_results_of_two_to_the_31(kv_format):
+@every_kernel
+def test_c75_results_of_two_to_the_31(kv_format, kernel):
     """T = 32,768 and H = 128: the plan has CTAs for all rows and heads; what scratch it asks for is counted in 64 bits."""
-    plan = mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_tokens=32_768, num_heads=128, num_splits=1))
+    plan = mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_tokens=32_768, num_heads=128, kernel=kernel, num_splits=1))
     heads = int(re.search(r"-BH=(\d+)-", plan.launches[0]["kernel"])[1])
     assert plan.launches[0]["grid"] == 32_768 * 128 // heads
     split = mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_tokens=32_768, num_heads=128, num_splits=2))

@@ -196,10 +196,10 @@ def test_the_sink_counts_once(check_case, kernel, splits, sink):
 
 
 @kernels
-@pytest.mark.parametrize("extra", ["dsv4", "dsv4_nvfp4"])
-def test_strides_and_framing(run_case, kernel, extra):
+@pytest.mark.parametrize(("kv_format", "extra"), [("dsv4", "dsv4"), ("dsv4", "dsv4_nvfp4"), ("dsv4_1", EXTRA_ONLY)])
+def test_strides_and_framing(run_case, kernel, kv_format, extra):
     """Rows of extra_indices in a longer buffer, lengths with a stride, pages with padding, [B, S] rows: the same bits."""
-    case = two_caches(8, extra=extra, tokens=6, lengths=True, extra_lengths=True)
+    case = two_caches(8, kv_format, extra, tokens=6, lengths=True, extra_lengths=True)
     plain = run_case(case, kernel=kernel)
     assert case.compare(*plain)
     store = np.full((6, 7936), 2**31 - 1, np.int32)
