@@ -10,12 +10,12 @@ constexpr uint32_t operator|(uint32_t a, Feature b) {
   return a | static_cast<uint32_t>(b);
 }
 
-constexpr uint32_t kBlackwell = Feature::BulkCopy | Feature::SetMaxNReg |
-                                Feature::MmaF8F6F4 | Feature::MmaBlockScale |
-                                Feature::LdmatrixB8 | Feature::CvtE2M1 |
-                                Feature::NativeMmaE4M3;
-constexpr uint32_t kHopper =
-    Feature::BulkCopy | Feature::SetMaxNReg | Feature::FastClusters;
+constexpr uint32_t kBlackwell =
+    Feature::BulkCopy | Feature::SetMaxNReg | Feature::MmaF8F6F4 |
+    Feature::MmaBlockScale | Feature::LdmatrixB8 | Feature::CvtE2M1 |
+    Feature::NativeMmaE4M3 | Feature::DependentLaunch;
+constexpr uint32_t kHopper = Feature::BulkCopy | Feature::SetMaxNReg |
+                             Feature::FastClusters | Feature::DependentLaunch;
 
 // Limits: CUDA programming guide, table of technical specifications per compute
 // capability. The 24 blocks of an SM on SM120 are what ptxas bounds by.

@@ -52,6 +52,8 @@ private:
     TileTypeConverter types(&getContext());
     RewritePatternSet patterns(&getContext());
     populateKernelPatterns(types, chip, patterns);
+    populateLaunchPatterns(types, chip, patterns);
+    populateCounterPatterns(types, chip, patterns);
     populateGlobalPatterns(types, chip, patterns);
     populateElementwisePatterns(types, chip, patterns);
     populateMathPatterns(types, chip, patterns);

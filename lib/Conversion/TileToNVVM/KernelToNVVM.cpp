@@ -79,6 +79,11 @@ DictionaryAttr describe(Builder &builder, StringRef name, Type type) {
   return builder.getDictionaryAttr(fields);
 }
 
+bool hasWaitUntil(tile::KernelOp kernel) {
+  return kernel->walk([](tile::WaitUntilOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// PTX ISA 4.4, "Identifiers", less '%'; a dot would name an intrinsic.
 bool isEntryName(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&
@@ -148,6 +153,8 @@ struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
                       rewriter.getI32IntegerAttr(1));
     function->setAttr(kSharedBytesAttr, rewriter.getI64IntegerAttr(*bytes));
     function->setAttr(kArgsAttr, rewriter.getArrayAttr(described));
+    if (hasWaitUntil(kernel))
+      function->setAttr(kCoresidentAttr, rewriter.getUnitAttr());
 
     // A prologue gathers the parameters; the body's arguments become values of
     // it.

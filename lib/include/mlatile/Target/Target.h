@@ -15,13 +15,14 @@ namespace mlatile {
 /// `ldmatrix`, `cp.async`; mbarriers).
 enum class Feature : uint32_t {
   BulkCopy = 1u << 0, ///< cp.async.bulk to shared::cta, completing an mbarrier
-  SetMaxNReg = 1u << 1,    ///< setmaxnreg
-  MmaF8F6F4 = 1u << 2,     ///< mma kind::f8f6f4
-  MmaBlockScale = 1u << 3, ///< mma kind::mxf8f6f4 and mxf4nvf4
-  LdmatrixB8 = 1u << 4,    ///< 8-bit transposing ldmatrix and stmatrix
-  CvtE2M1 = 1u << 5,       ///< e2m1 and ue8m0 conversions
-  NativeMmaE4M3 = 1u << 6, ///< e4m3 mma.sync runs in hardware
-  FastClusters = 1u << 7,  ///< clusters and distributed shared memory pay
+  SetMaxNReg = 1u << 1,      ///< setmaxnreg
+  MmaF8F6F4 = 1u << 2,       ///< mma kind::f8f6f4
+  MmaBlockScale = 1u << 3,   ///< mma kind::mxf8f6f4 and mxf4nvf4
+  LdmatrixB8 = 1u << 4,      ///< 8-bit transposing ldmatrix and stmatrix
+  CvtE2M1 = 1u << 5,         ///< e2m1 and ue8m0 conversions
+  NativeMmaE4M3 = 1u << 6,   ///< e4m3 mma.sync runs in hardware
+  FastClusters = 1u << 7,    ///< clusters and distributed shared memory pay
+  DependentLaunch = 1u << 8, ///< griddepcontrol
 };
 
 /// One GPU target.

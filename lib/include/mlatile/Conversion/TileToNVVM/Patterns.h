@@ -22,6 +22,9 @@ inline constexpr llvm::StringLiteral kSharedArenaPrefix = "mlatile_shared_";
 inline constexpr unsigned kSharedArenaAlignment = 1024;
 /// On llvm.func: bytes of the arena (i64).
 inline constexpr llvm::StringLiteral kSharedBytesAttr = "tilegpu.shared_bytes";
+/// On llvm.func (unit): blocks wait for others of their launch, all of which
+/// must be able to run at the same time.
+inline constexpr llvm::StringLiteral kCoresidentAttr = "tilegpu.coresident";
 /// On llvm.func: one dictionary a kernel argument (name, kind, rank, element).
 inline constexpr llvm::StringLiteral kArgsAttr = "tilegpu.args";
 
@@ -33,6 +36,12 @@ mlir::Value arenaAddress(mlir::OpBuilder &builder, mlir::Location loc,
 /// tile.kernel, tile.return.
 void populateKernelPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
+/// tile.launch_dependents, tile.wait_dependencies.
+void populateLaunchPatterns(TileTypeConverter &, const Target &,
+                            mlir::RewritePatternSet &);
+/// tile.atomic_inc, tile.wait_until.
+void populateCounterPatterns(TileTypeConverter &, const Target &,
+                             mlir::RewritePatternSet &);
 /// tile.load, tile.store.
 void populateGlobalPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
