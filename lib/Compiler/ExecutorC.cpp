@@ -54,29 +54,32 @@ llvm::Expected<std::string> onlyKernel(llvm::StringRef ir) {
   return name;
 }
 
-/// [[address, bytes, "name", writable], ...]; the last may be left out.
+/// [[address, bytes, "name", writable, pending], ...]; the last two may be left
+/// out.
 llvm::Error readBuffers(const llvm::json::Value &value,
                         std::vector<sim::Region> &regions) {
   auto wrong = [] {
     return badRequest("options: \"buffers\": expected [[address, bytes, "
-                      "\"name\", writable], ...]");
+                      "\"name\", writable, pending], ...]");
   };
   const llvm::json::Array *all = value.getAsArray();
   if (!all)
     return wrong();
   for (const llvm::json::Value &entry : *all) {
     const llvm::json::Array *parts = entry.getAsArray();
-    if (!parts || parts->size() < 3 || parts->size() > 4)
+    if (!parts || parts->size() < 3 || parts->size() > 5)
       return wrong();
     auto address = (*parts)[0].getAsUINT64(), bytes = (*parts)[1].getAsUINT64();
     auto name = (*parts)[2].getAsString();
-    std::optional<bool> writable = true;
-    if (parts->size() == 4)
+    std::optional<bool> writable = true, pending = false;
+    if (parts->size() > 3)
       writable = (*parts)[3].getAsBoolean();
-    if (!address || !bytes || !name || !writable)
+    if (parts->size() > 4)
+      pending = (*parts)[4].getAsBoolean();
+    if (!address || !bytes || !name || !writable || !pending)
       return wrong();
     regions.push_back({reinterpret_cast<const void *>(*address), *bytes,
-                       *writable, name->str()});
+                       *writable, name->str(), *pending});
   }
   return llvm::Error::success();
 }
@@ -89,13 +92,15 @@ llvm::Error readOptions(const char *json, sim::Options &options) {
     return badRequest(llvm::toString(object.takeError()));
   for (const auto &[key, value] : *object) {
     llvm::StringRef name = key;
-    if (name == "seed" || name == "host_threads") {
+    if (name == "seed" || name == "host_threads" || name == "resident_ctas") {
       auto number = value.getAsUINT64();
       if (!number || (name == "host_threads" && *number > 4096))
         return badRequest("options: \"" + name +
                           "\": expected an integer, 0 or more");
       if (name == "seed")
         options.seed = *number;
+      else if (name == "resident_ctas")
+        options.residentCtas = *number;
       else
         options.hostThreads = static_cast<unsigned>(*number);
     } else if (name == "checked") {

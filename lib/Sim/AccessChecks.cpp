@@ -21,13 +21,23 @@ void Checker::global(Lane *lane, const void *address, uint64_t bytes,
     return at >= base(region) && bytes <= region.bytes &&
            at - base(region) <= region.bytes - bytes;
   };
-  if (holds(regions[lastRegion]) && (!writes || regions[lastRegion].writable))
+  auto usable = [&](const Region &region) {
+    return (!writes || region.writable) &&
+           (!region.pending || lane->launchesAwaited);
+  };
+  if (holds(regions[lastRegion]) && usable(regions[lastRegion]))
     return;
   const Region *readOnly = nullptr, *nearest = nullptr;
   uint64_t distance = ~0ull;
   for (size_t i = 0; i < regions.size(); ++i) {
     const Region &region = regions[i];
     if (holds(region)) {
+      if (region.pending && !lane->launchesAwaited)
+        failAt(lane, site,
+               formatv("{0} of {1} bytes of '{2}' before griddepcontrol.wait: "
+                       "the launch before writes it",
+                       what, bytes, region.name)
+                   .str());
       if (!writes || region.writable) {
         lastRegion = i;
         return;

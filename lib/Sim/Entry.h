@@ -66,6 +66,7 @@ void checkAtomic(Lane *lane, const void *address, uint32_t bytes,
 void threadExit(Lane *lane);
 void threadTrap(Lane *lane, uint32_t site);
 void threadPoll(Lane *lane, uint32_t site);
+void threadAwaitLaunches(Lane *lane);
 uint32_t threadIsShared(Lane *lane, const void *address);
 uint64_t threadClock(Lane *lane);
 

@@ -65,7 +65,8 @@ struct Lane {
   uint32_t waitSite = 0;
   uint32_t waitMbarrier = 0; ///< index into Cta::mbarriers, or kNoMbarrier
   bool waitByToken = false;
-  uint64_t waitPhase = 0; ///< parity, or the phase number of a token
+  bool launchesAwaited = false; ///< has executed griddepcontrol.wait
+  uint64_t waitPhase = 0;       ///< parity, or the phase number of a token
 
   // cp.async of this lane: copies in order, groups as ends of ranges.
   std::vector<ThreadCopy> copies;
@@ -144,12 +145,20 @@ struct Cta {
   Cta(const Cta &) = delete;
   Cta &operator=(const Cta &) = delete;
 
-  /// Memory for a launch; an error if the system refuses it.
-  llvm::Error reserve(const LaunchContext &launch);
-  /// Runs CTA number `index` of the grid. False: `error` says what happened.
-  bool run(const LaunchContext &launch, uint64_t index);
+  /// How a CTA gave its host thread back.
+  enum class State { Ended, Failed, Waits };
+
+  /// Memory for a launch; an error if the system refuses it. Guard pages
+  /// between stacks are dear where many CTAs run at once.
+  llvm::Error reserve(const LaunchContext &launch, bool withGuards);
+  /// Runs CTA number `index` of the grid until it has ended or failed (`error`
+  /// says how), or can only poll memory that another CTA may write.
+  State run(const LaunchContext &launch, uint64_t index);
+  /// Goes on with a CTA that waits.
+  State resume();
 
   const LaunchContext *launch = nullptr;
+  uint64_t index = 0; ///< in the grid
   std::string error;
   Stats stats;
 
@@ -167,19 +176,24 @@ struct Cta {
   uint64_t steps = 0;    ///< changes of state that may let a poll succeed
   uint64_t pollSteps = 0;
   uint32_t idlePolls = 0;
-  int64_t idleSince = 0; ///< of polls of memory, milliseconds; 0: not idle
   uint64_t random = 0;
   uint32_t lastWarp = 0;
   std::vector<Lane *> pollers;
 
   boost::context::detail::fcontext_t mainContext = nullptr;
+  /// Of the fiber that gave way; null unless the CTA waits.
+  boost::context::detail::fcontext_t waiting = nullptr;
   uint8_t *stacks = nullptr;
   uint64_t stacksBytes = 0, stackBytes = 0;
+  bool guarded = false;
   uint32_t stackLanes = 0;
   uint8_t *sharedMap = nullptr;
   uint64_t sharedMapBytes = 0;
   std::vector<uint32_t> rowStorage;
   uint64_t warpRowWords = 0;
+
+  State ranTo(boost::context::detail::transfer_t from);
+  uint64_t guardSize() const;
 
   uint64_t nextRandom() {
     random ^= random << 13;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiles a kernel once, runs grids of it on host threads.
+#include "Grid.h"
 #include "Jit.h"
-#include "Machine.h"
 #include "Rewrite.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -12,8 +12,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <thread>
 
 using namespace llvm;
@@ -35,33 +33,6 @@ namespace {
 constexpr uint64_t kMaxThreads = 1024;
 /// What the runtime itself needs on a lane's stack, generously.
 constexpr uint64_t kRuntimeStack = 48 << 10;
-
-/// CTAs keep their memory from launch to launch.
-class CtaPool {
-public:
-  std::unique_ptr<Cta> take() {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (free.empty())
-      return std::make_unique<Cta>();
-    std::unique_ptr<Cta> cta = std::move(free.back());
-    free.pop_back();
-    return cta;
-  }
-  void put(std::unique_ptr<Cta> cta) {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (free.size() < std::max(1u, std::thread::hardware_concurrency()))
-      free.push_back(std::move(cta));
-  }
-
-private:
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Cta>> free;
-};
-
-CtaPool &pool() {
-  static CtaPool instance;
-  return instance;
-}
 
 Expected<std::unique_ptr<Program::Impl>>
 build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
@@ -135,62 +106,6 @@ Error checkLaunch(const Program::Impl &impl, const LaunchDims &dims,
   return Error::success();
 }
 
-/// The order of CTAs is part of what a seed varies.
-uint64_t shuffledCta(uint64_t i, uint64_t count, uint64_t seed) {
-  if (!seed)
-    return i;
-  uint64_t at = (i + seed % count) % count;
-  return seed & 2 ? count - 1 - at : at;
-}
-
-/// One grid being run.
-struct Run {
-  const LaunchContext &context;
-  uint64_t count;
-  std::atomic<uint64_t> next{0};
-  std::atomic<bool> stop{false};
-  std::mutex mutex;
-  uint64_t failedCta = ~0ull;
-  std::string error;
-  Stats stats;
-
-  Run(const LaunchContext &context, uint64_t count)
-      : context(context), count(count) {}
-
-  void work() {
-    std::unique_ptr<Cta> cta = pool().take();
-    if (Error refused = cta->reserve(context)) {
-      std::lock_guard<std::mutex> lock(mutex);
-      if (error.empty())
-        error = toString(std::move(refused));
-      else
-        consumeError(std::move(refused));
-      stop = true;
-      return;
-    }
-    cta->stats = Stats();
-    for (;;) {
-      uint64_t i = next++;
-      if (i >= count || stop)
-        break;
-      uint64_t index = shuffledCta(i, count, context.seed);
-      if (cta->run(context, index))
-        continue;
-      std::lock_guard<std::mutex> lock(mutex);
-      if (index < failedCta) {
-        failedCta = index;
-        error = std::move(cta->error);
-      }
-      stop = true;
-    }
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      stats += cta->stats;
-    }
-    pool().put(std::move(cta));
-  }
-};
-
 } // namespace
 
 Program::Program(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -260,14 +175,8 @@ Error Program::launch(const LaunchDims &dims, ArrayRef<const void *> args,
   uint64_t count = uint64_t(dims.gridX) * dims.gridY * dims.gridZ;
   unsigned threads = options.hostThreads ? options.hostThreads
                                          : std::thread::hardware_concurrency();
-  threads = std::max<uint64_t>(1, std::min<uint64_t>(threads, count));
-  Run run(context, count);
-  std::vector<std::thread> workers;
-  for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back([&] { run.work(); });
-  run.work();
-  for (std::thread &worker : workers)
-    worker.join();
+  Grid run(context, count, options.residentCtas);
+  run.run(threads);
   if (stats)
     *stats = run.stats;
   if (run.error.empty())

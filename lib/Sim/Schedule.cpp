@@ -7,10 +7,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <chrono>
 #include <cstring>
 #include <sys/mman.h>
-#include <thread>
+#include <utility>
 
 using namespace mlatile::sim;
 using boost::context::detail::fcontext_t;
@@ -27,7 +26,6 @@ constexpr uint64_t kStackColour = 192;
 /// Polls of a CTA in which nothing else can happen, before it counts as stuck.
 constexpr uint32_t kIdlePolls = 1000;
 constexpr uint32_t kPollsBeforeLanding = 8;
-constexpr int64_t kMemoryPollMilliseconds = 2000;
 
 uint64_t roundUp(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -53,40 +51,33 @@ Lane *takeFromAnyWarp(Cta &cta) {
   return nullptr;
 }
 
-int64_t milliseconds() {
-  using namespace std::chrono;
-  return duration_cast<std::chrono::milliseconds>(
-             steady_clock::now().time_since_epoch())
-      .count();
+bool pollsMemory(const Cta &cta) {
+  return llvm::any_of(cta.pollers, [](const Lane *lane) {
+    return lane->waitMbarrier == kNoMbarrier;
+  });
 }
 
 /// Polls of mbarriers end when nothing else has happened for a while. Memory
-/// may still be written by a CTA on another host thread: those get time.
+/// may still be written by another CTA.
 bool wakePollers(Cta &cta) {
   if (cta.pollers.empty())
     return false;
-  if (cta.steps != cta.pollSteps) {
+  if (cta.steps != cta.pollSteps)
     cta.idlePolls = 0;
-    cta.idleSince = 0;
-  }
   cta.pollSteps = cta.steps;
-  if (++cta.idlePolls > kIdlePolls) {
-    bool memory = llvm::any_of(cta.pollers, [](const Lane *lane) {
-      return lane->waitMbarrier == kNoMbarrier;
-    });
-    if (!memory)
-      return false;
-    int64_t now = milliseconds();
-    if (!cta.idleSince)
-      cta.idleSince = now;
-    if (now - cta.idleSince > kMemoryPollMilliseconds)
-      return false;
-    std::this_thread::yield();
-  }
+  if (cta.idlePolls > kIdlePolls && !pollsMemory(cta))
+    return false;
+  ++cta.idlePolls;
   for (Lane *lane : cta.pollers)
     wake(lane);
   cta.pollers.clear();
   return true;
+}
+
+/// Lets other CTAs run on this host thread; returns when this one is resumed.
+void giveWay(Cta &cta) {
+  transfer_t from = jump_fcontext(cta.mainContext, &cta);
+  cta.mainContext = from.fctx;
 }
 
 /// The next lane to run when `lane` cannot; ends the CTA if there is none.
@@ -105,6 +96,8 @@ Lane *next(Lane *lane) {
       continue;
     if (!cta.pollers.empty() && landAnything(cta, lane))
       continue;
+    if (pollsMemory(cta))
+      giveWay(cta);
     if (!wakePollers(cta))
       failAt(lane, ~0u, describeDeadlock(cta));
   }
@@ -192,6 +185,12 @@ void mlatile::sim::failAt(Lane *lane, uint32_t site, std::string &&message) {
   llvm_unreachable("a failed CTA was resumed");
 }
 
+/// Bytes behind shared memory that must stay as they are.
+uint64_t Cta::guardSize() const {
+  const uint8_t *end = sharedMap + sharedMapBytes - kPage;
+  return std::min<uint64_t>(end - (shared + sharedBytes), kPage);
+}
+
 Cta::~Cta() {
   if (stacks)
     munmap(stacks, stacksBytes);
@@ -199,14 +198,14 @@ Cta::~Cta() {
     munmap(sharedMap, sharedMapBytes);
 }
 
-llvm::Error Cta::reserve(const LaunchContext &context) {
+llvm::Error Cta::reserve(const LaunchContext &context, bool withGuards) {
   uint32_t nwarps = (context.dims.blockX + 31) / 32, nlanes = nwarps * 32;
   auto refused = [](const char *what, uint64_t bytes) {
     return llvm::createStringError(
         llvm::formatv("cannot map {0} bytes of {1}", bytes, what).str());
   };
 
-  // One mapping; a page between two stacks stays unmapped.
+  // One mapping; a page between two stacks stays out of reach.
   if (stackLanes < nlanes || stackBytes < context.stackBytes) {
     if (stacks)
       munmap(stacks, stacksBytes);
@@ -221,9 +220,13 @@ llvm::Error Cta::reserve(const LaunchContext &context) {
     stacksBytes = bytes;
     stackLanes = nlanes;
     stackBytes = context.stackBytes;
-    for (uint32_t i = 0; i < nlanes; ++i)
-      if (mprotect(stacks + i * each, kPage, PROT_NONE))
+    guarded = false;
+  }
+  if (withGuards && !guarded) {
+    for (uint32_t i = 0; i < stackLanes; ++i)
+      if (mprotect(stacks + i * (stackBytes + kPage), kPage, PROT_NONE))
         return refused("stack guards", kPage);
+    guarded = true;
   }
 
   // Below 4 GiB, so that a shared address survives a trip through 32 bits.
@@ -253,21 +256,19 @@ llvm::Error Cta::reserve(const LaunchContext &context) {
   return llvm::Error::success();
 }
 
-bool Cta::run(const LaunchContext &context, uint64_t index) {
+Cta::State Cta::run(const LaunchContext &context, uint64_t number) {
   launch = &context;
+  index = number;
+  waiting = nullptr;
   const LaunchDims &dims = context.dims;
   error.clear();
   std::memset(shared, 0xff, sharedBytes);
-  uint8_t *guard = shared + sharedBytes;
-  uint8_t *guardEnd = sharedMap + sharedMapBytes - kPage;
-  uint64_t guardBytes = std::min<uint64_t>(guardEnd - guard, kPage);
-  std::memset(guard, kGuardByte, guardBytes);
+  std::memset(shared + sharedBytes, kGuardByte, guardSize());
   barriers = {};
   mbarriers.clear();
   pollers.clear();
   inFlight = steps = pollSteps = 0;
   idlePolls = 0;
-  idleSince = 0;
   random = (context.seed + 1) * 0x9e3779b97f4a7c15ull ^
            (index + 1) * 0xd1b54a32d192ed03ull;
   random |= 1;
@@ -302,6 +303,7 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
       lane.column = warp.rows + i;
       lane.warp = &warp;
       lane.wait = Wait::None;
+      lane.launchesAwaited = false;
       lane.copies.clear();
       lane.groups.clear();
       lane.landed = lane.firstGroup = 0;
@@ -320,10 +322,23 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
 
   Lane *first = takeFromAnyWarp(*this);
   first->saveTo = &mainContext;
-  jump_fcontext(first->context, first);
+  return ranTo(jump_fcontext(first->context, first));
+}
 
+Cta::State Cta::resume() {
+  return ranTo(jump_fcontext(std::exchange(waiting, nullptr), nullptr));
+}
+
+/// After a switch back to the host thread.
+Cta::State Cta::ranTo(transfer_t from) {
+  if (from.data) { // giveWay
+    waiting = from.fctx;
+    return State::Waits;
+  }
   if (error.empty()) {
     stats.copiesInFlightAtExit += inFlight;
+    const uint8_t *guard = shared + sharedBytes;
+    uint64_t guardBytes = guardSize();
     for (uint64_t i = 0; i < guardBytes; ++i)
       if (guard[i] != kGuardByte) {
         error = llvm::formatv("store past the end of shared memory: byte {0}, "
@@ -336,5 +351,5 @@ bool Cta::run(const LaunchContext &context, uint64_t index) {
   if (error.empty() && checker)
     error = checker->atEnd();
   checker = nullptr;
-  return error.empty();
+  return error.empty() ? State::Ended : State::Failed;
 }

@@ -16,6 +16,11 @@ void mlatile::sim::threadPoll(Lane *lane, uint32_t site) {
   poll(lane, kNoMbarrier, site);
 }
 
+// The launches before have ended when one runs here.
+void mlatile::sim::threadAwaitLaunches(Lane *lane) {
+  lane->launchesAwaited = true;
+}
+
 uint32_t mlatile::sim::threadIsShared(Lane *lane, const void *address) {
   return ctaOf(lane).owns(address, 1);
 }

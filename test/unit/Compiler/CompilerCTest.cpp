@@ -214,7 +214,7 @@ TEST(CompilerC, CompilesAndRuns) {
                                nullptr, &error),
             MLATILE_COMPILER_BAD_REQUEST);
   EXPECT_STREQ(error, "options: \"buffers\": expected [[address, bytes, "
-                      "\"name\", writable], ...]");
+                      "\"name\", writable, pending], ...]");
   mlatile_compiler_free_string(error);
 
   EXPECT_EQ(mlatile_sim_launch(program, 1, 1, 1, 32, 0, args, 1, nullptr,

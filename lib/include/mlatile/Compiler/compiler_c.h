@@ -100,6 +100,8 @@ struct mlatile_compiled {
  *   "dynamic_shared_bytes"  what a launch passes, on CUDA and to
  *                   mlatile_sim_launch: shared_bytes without what the module
  *                   declares at its size, which is there anyway
+ *   "coresident"    true: blocks wait for others of their launch, so that all
+ *                   must be able to run at the same time
  *   "args"          [{"name": "q", "kind": "view", "rank": 3,
  *                     "element": "bf16"}, ...]; kind is view, pool or scalar;
  *                   flattened in the order of docs/Pipeline.md section 4
@@ -170,10 +172,13 @@ MLATILE_COMPILER_API int mlatile_sim_load(const void *llvm_ir, size_t size,
  * options_json: null or one object,
  *   "seed"          warp order (default 0)
  *   "host_threads"  CTAs run on that many threads (default: one a processor)
+ *   "resident_ctas" CTAs that may run at the same time (default 0: all)
  *   "checked"       report races and bad accesses (default false)
- *   "buffers"       [[address, bytes, "name", writable], ...]: for checked
- *                   mode, the global memory that the kernel may touch; writable
- *                   (default true) may be left out. None: no bounds
+ *   "buffers"       [[address, bytes, "name", writable, pending], ...]: for
+ *                   checked mode, the global memory that the kernel may touch;
+ *                   pending: the launch before writes it, to be touched behind
+ *                   griddepcontrol.wait only. writable (default true) and
+ *                   pending (default false) may be left out. None: no bounds
  * stats_json: null, or receives an object with counts of what ran
  *   ("seconds", "instructions": {name: warp instructions}, ...); free it with
  *   mlatile_compiler_free_string. */

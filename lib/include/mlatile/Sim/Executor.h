@@ -37,6 +37,9 @@ struct Region {
   uint64_t bytes = 0;
   bool writable = true;
   std::string name;
+  /// Written by the launch before, which may still run: a thread must not touch
+  /// it before its griddepcontrol.wait.
+  bool pending = false;
 };
 
 struct Options {
@@ -45,6 +48,9 @@ struct Options {
   uint64_t seed = 0;
   /// Host threads that run CTAs; 0: one a core.
   unsigned hostThreads = 0;
+  /// CTAs that may run at the same time, as on a card with room for so many; 0:
+  /// all of the grid. A CTA that waits for one beyond is a deadlock.
+  uint64_t residentCtas = 0;
   /// Host code generation, 0 to 3. Read by Program::create only. 0 compiles
   /// fastest and is hardly slower to run.
   unsigned optLevel = 0;
