@@ -37,10 +37,23 @@ static LogicalResult checkTopLevel(ModuleOp module) {
   return success();
 }
 
+/// MLIR's debug scopes need a file of what was inlined, and a constant that was
+/// folded from several has none: it stands at its call then.
+static void placeInlinedOps(ModuleOp module) {
+  module.walk([](Operation *op) {
+    auto inlined = dyn_cast<CallSiteLoc>(op->getLoc());
+    while (inlined && !inlined.getCallee()->findInstanceOf<FileLineColLoc>()) {
+      op->setLoc(inlined.getCaller());
+      inlined = dyn_cast<CallSiteLoc>(op->getLoc());
+    }
+  });
+}
+
 std::unique_ptr<llvm::Module> translateToLLVM(ModuleOp module,
                                               llvm::LLVMContext &context) {
   if (failed(checkTopLevel(module)))
     return nullptr;
+  placeInlinedOps(module);
   PassManager scopes(module.getContext());
   // Directives only: with more, NVPTX asks ptxas for a debug build, which ptxas
   // does not optimise.
