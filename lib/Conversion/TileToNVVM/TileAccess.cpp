@@ -113,6 +113,9 @@ Value TileAccess::mask(int reg, bool whole) {
     return found->second;
   Value all;
   for (int d = 0; d < dims; ++d) {
+    // Something is in range, so the only element is.
+    if (layout->shape()[d] == 1)
+      continue;
     Value &one = masks[{d, offsets[d]}];
     if (!one) {
       Value inBox = coords->coord(builder, loc, reg, d);
