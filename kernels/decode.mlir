@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sparse MLA decode. One program computes BH heads of one query row over one
-// split of its candidates (those of the first list, then those of the second);
-// `merge` joins the splits. The recurrence stands in steps/attend.mlir.
+// split of its candidates (those of the first list, then those of the second).
+// The splits are joined by `merge` in a launch of its own, which may depend on
+// this one (DEPENDENT), or here (SLICES): each program waits for those of its
+// row and head tile and joins some of their heads and columns. The
+// recurrence stands in steps/attend.mlir, the joining in steps/merge.mlir.
 
 !row  = tensor<?xf32, #tile.dims<BH>>
 !qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
@@ -18,6 +21,7 @@
 !vrow = !tile.view<[H], f32>
 !po   = !tile.view<[P, R, H, DV], f32>
 !pr   = !tile.view<[P, R, H], f32>
+!vcnt = !tile.view<[C], i32>
 
 // kernels/steps
 func.func private @length(!vlen, index, index, index) -> index
@@ -28,18 +32,20 @@ func.func private @sinks(!vrow, index) -> !row
 func.func private @finish(!row, !row, !row) -> (!row, !row)
 func.func private @store_output(!on, !or, !row, !vout, index, index, index)
 func.func private @store_lse(!row, !vlse, index, index, index)
+func.func private @merge_tile(!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index)
 
 tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
                            BH : index = 16, BN : index = 32, WARPS : index = 4,
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
-                           SPLIT : i1 = false, LSE : index = 0,
+                           SPLIT : i1 = false, DEPENDENT : i1 = false, SLICES : i1 = false, LSE : index = 0,
+                           MERGE_BD : index = 512,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                            GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32,
                            EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32) warps(WARPS)
     (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !vlen,
      %extra_kv : !tile.pool<EXTRA>, %extra_indices : !vext, %extra_lengths : !vlen,
      %sink : !vrow, %out : !vout, %lse : !vlse, %part_o : !po, %part_m : !pr, %part_l : !pr,
-     %sm_scale : f32, %num_splits : index) {
+     %counters : !vcnt, %sm_scale : f32, %num_splits : index) {
   tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
   tile.require affine_set<(h) : (h mod 16 == 0, h - 16 >= 0)>(BH), "a head tile is whole mma rows"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
@@ -52,7 +58,14 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   %NOPE = tile.param NOPE : index
   %HAS_EXTRA = tile.param HAS_EXTRA : i1
   %SPLIT = tile.param SPLIT : i1
+  %DEPENDENT = tile.param DEPENDENT : i1
+  %SLICES = tile.param SLICES : i1
   %V_ROPE = tile.param V_ROPE : i1
+
+  // Only once all programs run, so that `merge` takes no place of theirs.
+  scf.if %DEPENDENT {
+    tile.launch_dependents
+  }
 
   // program = (row * head tiles + head tile) * splits + split
   %S = tile.dim %q, 1 : !vq
@@ -124,6 +137,28 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
     }
     tile.store %m, %part_m[%split, %row, %h] : !row, !pr
     tile.store %l, %part_l[%split, %row, %h] : !row, !pr
+    scf.if %SLICES {
+      // The counter of this row and head tile resets itself (tile.atomic_inc).
+      %c2 = arith.constant 2 : index
+      %twice = arith.muli %num_splits, %c2 : index
+      tile.atomic_inc %counters[%pid1] modulo %twice : !vcnt
+      tile.wait_until %counters[%pid1] at_least %num_splits : !vcnt
+      tile.atomic_inc relaxed %counters[%pid1] modulo %twice : !vcnt
+
+      %MERGE_BD = tile.param MERGE_BD : index
+      %DV = tile.dim %out, 3 : !vout
+      %columns = arith.ceildivui %DV, %MERGE_BD : index
+      %slices = arith.muli %BH, %columns : index
+      scf.for %slice = %split to %slices step %num_splits {
+        %dh = arith.divui %slice, %columns : index
+        %column = arith.remui %slice, %columns : index
+        %mh = arith.addi %h, %dh : index
+        %md = arith.muli %column, %MERGE_BD : index
+        tile.call @merge_tile(%part_o, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %mh, %md)
+            bind(BH = 1, BD = MERGE_BD)
+            : (!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
+      }
+    }
   } else {
     %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row
     %factor, %lse_e = func.call @finish(%m, %l, %z) : (!row, !row, !row) -> (!row, !row)
@@ -133,21 +168,15 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   tile.return
 }
 
-// Joins the splits of BH heads of one row, BD value columns at a time, in the
-// order of the splits:  M = max m_i,  l = sum l_i 2^(m_i - M),  o likewise.
-!od = tensor<?x?xf32, #tile.dims<BH, BD>>
-!yd = tensor<?x?xbf16, #tile.dims<BH, BD>>
-
-tile.kernel @merge params(BH : index = 16, BD : index = 64, WARPS : index = 4, HAS_SINK : i1 = false, LSE : index = 0) warps(WARPS)
+// Joins the splits of BH heads of one row, BD value columns at a time.
+tile.kernel @merge params(BH : index = 1, BD : index = 512, WARPS : index = 4, HAS_SINK : i1 = false, LSE : index = 0,
+                          DEPENDENT : i1 = false) warps(WARPS)
     (%part_o : !po, %part_m : !pr, %part_l : !pr, %sink : !vrow, %out : !vout, %lse : !vlse,
      %num_splits : index) {
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %f0 = arith.constant 0.0 : f32
-  %ninf_ = arith.constant 0xFF800000 : f32
   %BH = tile.param BH : index
   %BD = tile.param BD : index
+  %DEPENDENT = tile.param DEPENDENT : i1
 
   // program = (row * head tiles + head tile) * column tiles + column tile
   %S = tile.dim %out, 1 : !vout
@@ -165,41 +194,10 @@ tile.kernel @merge params(BH : index = 16, BD : index = 64, WARPS : index = 4, H
   %h = arith.muli %head_tile, %BH : index
   %d = arith.muli %column_tile, %BD : index
 
-  %ninf = tile.full %ninf_ : f32 -> !row
-  %zero = tile.full %f0 : f32 -> !row
-  %o_zero = tile.full %f0 : f32 -> !od
-  %m, %l, %o = scf.for %i = %c0 to %num_splits step %c1
-      iter_args(%m0 = %ninf, %l0 = %zero, %o0 = %o_zero) -> (!row, !row, !od) {
-    %mi = tile.load %part_m[%i, %row, %h] else %ninf_ : !pr -> !row
-    %li = tile.load %part_l[%i, %row, %h] : !pr -> !row
-    %oi = tile.load %part_o[%i, %row, %h, %d] : !po -> !od
-    %m1 = arith.maximumf %m0, %mi : !row
-    %none = arith.cmpf oeq, %m1, %ninf : !row
-    %ref = arith.select %none, %zero, %m1 : tensor<?xi1, #tile.dims<BH>>, !row
-    %d0 = arith.subf %m0, %ref : !row
-    %a0 = math.exp2 %d0 : !row
-    %di = arith.subf %mi, %ref : !row
-    %ai = math.exp2 %di : !row
-    %l0a = arith.mulf %l0, %a0 : !row
-    %lia = arith.mulf %li, %ai : !row
-    %l1 = arith.addf %l0a, %lia : !row
-    %a0b = tile.broadcast %a0 along 1 : !row -> !od
-    %aib = tile.broadcast %ai along 1 : !row -> !od
-    %o0a = arith.mulf %o0, %a0b : !od
-    %oia = arith.mulf %oi, %aib : !od
-    %o1 = arith.addf %o0a, %oia : !od
-    scf.yield %m1, %l1, %o1 : !row, !row, !od
+  scf.if %DEPENDENT {
+    tile.wait_dependencies
   }
-
-  %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row
-  %factor, %lse_e = func.call @finish(%m, %l, %z) : (!row, !row, !row) -> (!row, !row)
-  %f = tile.broadcast %factor along 1 : !row -> !od
-  %y = arith.mulf %o, %f : !od
-  %y16 = arith.truncf %y : !od to !yd
-  tile.store %y16, %out[%b, %t, %h, %d] : !yd, !vout
-  %first = arith.cmpi eq, %column_tile, %c0 : index
-  scf.if %first {
-    func.call @store_lse(%lse_e, %lse, %b, %t, %h) : (!row, !vlse, index, index, index) -> ()
-  }
+  func.call @merge_tile(%part_o, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %h, %d)
+      : (!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
   tile.return
 }

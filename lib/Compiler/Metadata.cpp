@@ -98,6 +98,7 @@ void readFunction(Operation *op, CompiledKernel &result) {
   }
   if (auto bytes = function->getAttrOfType<IntegerAttr>("tilegpu.shared_bytes"))
     result.sharedBytes = bytes.getInt();
+  result.coresident = function->hasAttr("tilegpu.coresident");
   if (auto args = function->getAttrOfType<ArrayAttr>("tilegpu.args")) {
     for (Attribute entry : args) {
       auto dict = dyn_cast<DictionaryAttr>(entry);
@@ -182,7 +183,8 @@ llvm::json::Object CompiledKernel::meta() const {
                           {"kernel_file", kernelFile},
                           {"threads", threads},
                           {"shared_bytes", sharedBytes},
-                          {"dynamic_shared_bytes", dynamicSharedBytes}};
+                          {"dynamic_shared_bytes", dynamicSharedBytes},
+                          {"coresident", coresident}};
   llvm::json::Object bound;
   for (const auto &[key, value] : params)
     bound[key] = jsonValue(value);

@@ -24,12 +24,15 @@ const Opened &opened() {
       return result;
     }
     Driver &d = result.functions;
+#define MLATILE_CUDA_OPTIONAL_SYMBOL(name, ...)                                \
+  d.name = reinterpret_cast<decltype(d.name)>(dlsym(handle, #name));
 #define MLATILE_CUDA_SYMBOL(name, ...)                                         \
-  d.name = reinterpret_cast<decltype(d.name)>(dlsym(handle, #name));           \
+  MLATILE_CUDA_OPTIONAL_SYMBOL(name)                                           \
   if (!d.name)                                                                 \
     result.why += "libcuda.so.1 lacks " #name "; ";
 #include "CudaSymbols.def"
 #undef MLATILE_CUDA_SYMBOL
+#undef MLATILE_CUDA_OPTIONAL_SYMBOL
     if (!result.why.empty())
       return result;
     if (CUresult failed = d.cuInit(0)) {

@@ -41,9 +41,30 @@ inline constexpr int kCaptureStatusNone = 0;
 inline constexpr CUresult kNotReady = 600;
 inline constexpr CUresult kCaptureImplicit = 906;
 
+// CUlaunchAttributeID
+inline constexpr unsigned kCooperative = 2;
+inline constexpr unsigned kProgrammaticStreamSerialization = 6;
+
+struct CUlaunchAttribute {
+  unsigned id = 0;
+  alignas(8) int value = 0; ///< of a union of 64 bytes
+  char rest[60] = {};
+};
+struct CUlaunchConfig {
+  unsigned gridX = 1, gridY = 1, gridZ = 1;
+  unsigned blockX = 1, blockY = 1, blockZ = 1;
+  unsigned sharedBytes = 0;
+  CUstream stream = nullptr;
+  CUlaunchAttribute *attributes = nullptr;
+  unsigned numAttributes = 0;
+};
+static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
+
 struct Driver {
 #define MLATILE_CUDA_SYMBOL(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
+#define MLATILE_CUDA_OPTIONAL_SYMBOL MLATILE_CUDA_SYMBOL
 #include "CudaSymbols.def"
+#undef MLATILE_CUDA_OPTIONAL_SYMBOL
 #undef MLATILE_CUDA_SYMBOL
 
   /// LaunchError with the driver's text unless the result is success.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // kernels/decode.mlir: one CTA computes a tile of heads of one row over one
-// split of the candidates; `merge` joins the splits.
+// split of the candidates; MergePlan.cpp has how the splits are joined.
 #include "Implementations.h"
 #include "KernelParameters.h"
+#include "MergePlan.h"
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Target/Format.h"
@@ -12,27 +13,6 @@
 
 namespace mlatile {
 namespace {
-// Tile of the merge: BH, BD and WARPS.
-constexpr int64_t kMergeHeads = 16;
-constexpr int64_t kMergeColumns = 64;
-constexpr int64_t kMergeWarps = 4;
-
-KernelSpec mergeSpec(const Problem &problem, const Plan &plan) {
-  KernelSpec spec;
-  spec.file = "decode";
-  spec.symbol = "merge";
-  spec.params = {
-      {"BH", std::to_string(kMergeHeads)},
-      {"BD", std::to_string(kMergeColumns)},
-      {"WARPS", std::to_string(kMergeWarps)},
-      {"HAS_SINK", boolean(problem.hasSink)},
-      {"LSE", std::to_string(static_cast<int>(problem.lse))},
-  };
-  spec.target = plan.target;
-  spec.source = problem.source;
-  return spec;
-}
-
 /// Splits so that all CTAs run at once and none is without a candidate tile.
 int64_t planSplits(int64_t ctas, int64_t tiles, int64_t numSMs) {
   int64_t splits = std::clamp<int64_t>(numSMs / ctas, 1, tiles);
@@ -47,7 +27,7 @@ Preference prefer(const Problem &problem, int64_t numSMs) {
 }
 
 void chooseSplits(const Problem &problem, Plan &plan, const Tiles &size,
-                  int64_t ctas, int64_t mergeCtas) {
+                  int64_t ctas) {
   int64_t tiles = candidateTiles(problem, size.candidates);
   std::string work = std::to_string(ctas) + " CTAs (" +
                      rowsText(problem, ceilDiv(problem.numHeads, size.heads)) +
@@ -63,11 +43,11 @@ void chooseSplits(const Problem &problem, Plan &plan, const Tiles &size,
   plan.numSplits = *problem.numSplits;
   bool split = plan.numSplits > 1;
   int64_t most = split ? kMaxGridX / ctas : kMaxGridX;
-  if (plan.numSplits > most || (split && mergeCtas > kMaxGridX))
+  if (plan.numSplits > most || (split && mergeCtas(problem) > kMaxGridX))
     throw ArgumentError(
         "num_splits",
         "expected at most " +
-            std::to_string(mergeCtas > kMaxGridX ? int64_t{1} : most) +
+            std::to_string(mergeCtas(problem) > kMaxGridX ? int64_t{1} : most) +
             " for " + std::to_string(ctas) +
             " CTAs a split (CTAs on grid x), got " +
             std::to_string(plan.numSplits));
@@ -84,12 +64,11 @@ void build(const Problem &problem, Plan &plan) {
   int64_t rows = problem.numTokens;
   Tiles size = tilesOf("decode", problem);
   int64_t ctas = rowCtas(problem, size);
-  int64_t mergeCtas = rows * ceilDiv(problem.numHeads, kMergeHeads) *
-                      ceilDiv(format.dimV(), kMergeColumns);
-  chooseSplits(problem, plan, size, ctas, mergeCtas);
+  chooseSplits(problem, plan, size, ctas);
 
   bool split = plan.numSplits > 1;
   if (split) {
+    plan.counterBytes = kCounterBytes;
     int64_t entries = plan.numSplits * rows * problem.numHeads;
     plan.partials.outputs = 0;
     plan.partials.maxima = roundUp(entries * format.dimV() * 4, 256);
@@ -98,17 +77,14 @@ void build(const Problem &problem, Plan &plan) {
     plan.workspaceBytes = plan.counterBytes + plan.partials.end;
   }
 
-  // The sink and lse of a split problem belong to the merge.
   LaunchStep decode{attentionSpec("decode", problem, plan, size, split),
                     static_cast<uint32_t>(ctas * plan.numSplits),
                     split ? "rows x head tiles x splits" : "rows x head tiles"};
   decode.kernel.params["SPLIT"] = boolean(split);
-  plan.launches.push_back(std::move(decode));
   if (split)
-    plan.launches.push_back({mergeSpec(problem, plan),
-                             static_cast<uint32_t>(mergeCtas),
-                             "joins the splits, rows x head tiles x columns of "
-                             "the value"});
+    planMerge(problem, plan, std::move(decode), size);
+  else
+    plan.launches.push_back(std::move(decode));
 }
 } // namespace
 

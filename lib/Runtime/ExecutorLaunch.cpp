@@ -32,21 +32,24 @@ mlatile_sim_program *programOf(const std::shared_ptr<const Kernel> &kernel) {
 } // namespace
 
 std::string launchOnExecutor(const std::shared_ptr<const Kernel> &kernel,
-                             uint32_t grid, PackedArguments &arguments,
+                             const LaunchStep &step, PackedArguments &arguments,
                              const LaunchOptions &options) {
   mlatile_sim_program *program = programOf(kernel);
   const CompilerLibrary &library = compilerLibrary();
   nlohmann::json json = {{"seed", options.seed}, {"checked", options.checked}};
+  if (step.resident)
+    json["resident_ctas"] = step.resident;
   if (options.hostThreads)
     json["host_threads"] = options.hostThreads;
   if (options.checked)
     for (const PackedArguments::Buffer &buffer : arguments.buffers())
       json["buffers"].push_back({reinterpret_cast<uintptr_t>(buffer.data),
-                                 buffer.bytes, buffer.name, buffer.writable});
+                                 buffer.bytes, buffer.name, buffer.writable,
+                                 buffer.pending});
   std::string text = json.dump();
   char *stats = nullptr, *error = nullptr;
   int status = library.mlatile_sim_launch(
-      program, grid, 1, 1, kernel->meta.threads,
+      program, step.grid, 1, 1, kernel->meta.threads,
       kernel->meta.dynamicSharedBytes, arguments.pointers(), arguments.size(),
       text.c_str(), options.stats ? &stats : nullptr, &error);
   if (status != MLATILE_COMPILER_OK)

@@ -32,6 +32,7 @@ KernelMeta parseMeta(const std::string &text) {
     meta.sharedBytes = json.at("shared_bytes").get<unsigned>();
     meta.dynamicSharedBytes =
         json.value("dynamic_shared_bytes", meta.sharedBytes);
+    meta.coresident = json.value("coresident", false);
     for (const Json &entry : json.at("args")) {
       KernelArgument argument;
       argument.name = entry.at("name").get<std::string>();

@@ -55,13 +55,15 @@ bool hasMixedPayloads(const Problem &problem) {
 /// What the call decides cannot be bound by the kernel's author.
 void addSourceParams(KernelSpec &spec) {
   for (const auto &[name, value] : spec.source->params) {
-    for (const char *own : {"FMT", "EXTRA", "HAS_EXTRA", "HAS_LENGTH",
-                            "HAS_EXTRA_LENGTH", "HAS_SINK", "SPLIT", "LSE"})
+    for (const char *own :
+         {"FMT", "EXTRA", "HAS_EXTRA", "HAS_LENGTH", "HAS_EXTRA_LENGTH",
+          "HAS_SINK", "SPLIT", "DEPENDENT", "SLICES", "LSE"})
       if (name == own)
         throw ArgumentError(
             "params", "expected none of `FMT`, `EXTRA`, `HAS_EXTRA`, "
-                      "`HAS_LENGTH`, `HAS_EXTRA_LENGTH`, `HAS_SINK`, `SPLIT` "
-                      "and `LSE`, which the call binds, got `" +
+                      "`HAS_LENGTH`, `HAS_EXTRA_LENGTH`, `HAS_SINK`, `SPLIT`, "
+                      "`DEPENDENT`, `SLICES` and `LSE`, which the call binds, "
+                      "got `" +
                           name + "`");
     spec.params[name] = value;
   }

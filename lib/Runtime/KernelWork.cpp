@@ -26,6 +26,16 @@ int64_t number(const Params &params, const char *name) {
   return value > 0 && value <= kMostTile ? value : 0;
 }
 
+/// The step that joins splits (kernels/steps/merge.mlir): splits that it loads
+/// at once, and its instructions.
+constexpr int64_t kMergedAtOnce = 8;
+constexpr double kMergeInstructions = 600;
+
+bool isTrue(const Params &params, const char *name) {
+  auto found = params.find(name);
+  return found != params.end() && found->second == "true";
+}
+
 /// What one warp has of a product of heads x others, in elements.
 struct Share {
   double heads, others;
@@ -252,11 +262,17 @@ std::optional<LaunchWork> attention(const Params &params,
       heads * 2 * (format->dimQK() + 16 + (swapped ? 0 : candidates + 8));
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * format->dimQK();
+  bool joins = isTrue(params, "SLICES");
   if (splits > 1)
-    work.l2Bytes =
-        query * static_cast<double>(splits) * 4 * (format->dimV() + 2);
-  else
+    work.l2Bytes = query * static_cast<double>(splits) * 4 *
+                   (format->dimV() + 2) * (joins ? 2 : 1);
+  if (splits == 1 || joins)
     work.memoryBytes += query * 2 * format->dimV();
+  if (joins) { // the counter, the splits of the slice, its output
+    work.chain += static_cast<int>(
+        2 + std::min(ceilDiv(splits, kMergedAtOnce), kMostTile));
+    work.instructions += kMergeInstructions;
+  }
   work.l2Bytes += work.memoryBytes;
   return work;
 }
@@ -277,12 +293,12 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   LaunchWork work;
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * warps);
-  work.instructions = 500;
+  work.instructions = kMergeInstructions;
   work.chain = 1; // output
   LoopWork loop;
-  loop.instructions = static_cast<double>(heads * columns) / 32 * 30;
+  loop.instructions = static_cast<double>(warps) * 300;
   loop.readsMemory = false;
-  loop.iterations = splits;
+  loop.iterations = ceilDiv(splits, kMergedAtOnce);
   work.loops.push_back(loop);
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * static_cast<double>(value);

@@ -5,6 +5,7 @@
 #include "mlatile/Runtime/Error.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 namespace mlatile {
@@ -21,14 +22,17 @@ public:
     size_t bytes = static_cast<size_t>(call.plan->workspaceBytes);
     if (!call.needsWorkspace())
       return;
+    auto counters = static_cast<size_t>(call.plan->counterBytes);
     if (call.place.cuda) {
       device = DeviceBuffer(bytes, call.place.ordinal);
+      device.upload(std::vector<char>(counters).data(), counters);
       return;
     }
     host.reset(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
     if (!host)
       throw LaunchError("no memory for a workspace of " +
                         std::to_string(bytes) + " bytes");
+    std::memset(host.get(), 0, counters);
   }
   void *data() const { return host ? host.get() : device.data(); }
 
@@ -80,21 +84,22 @@ void launch(const Call &call, const LaunchOptions &options) {
   std::vector<std::shared_ptr<const Kernel>> kernels =
       kernelsFor(call, captured);
   OwnScratch scratch(call);
-  char *base =
-      static_cast<char *>(call.workspace ? call.workspace : scratch.data());
   ArgumentTable table =
-      argumentTable(call, base ? base + plan.counterBytes : nullptr);
+      argumentTable(call, call.workspace ? call.workspace : scratch.data());
   std::string stats;
+  std::optional<PackedArguments> before;
   for (size_t i = 0; i < kernels.size(); ++i) {
     PackedArguments arguments(kernels[i]->meta, table);
-    uint32_t grid = plan.launches[i].grid;
+    const LaunchStep &step = plan.launches[i];
     if (!call.place.cuda) {
+      if (step.dependent && before)
+        arguments.markPending(*before);
       stats += (i ? ", " : "") +
-               launchOnExecutor(kernels[i], grid, arguments, options);
+               launchOnExecutor(kernels[i], step, arguments, options);
+      before.emplace(std::move(arguments));
       continue;
     }
-    launchOnCuda(kernels[i], grid, arguments, call.place.ordinal,
-                 options.stream);
+    launchOnCuda(kernels[i], step, arguments, call.place.ordinal, options);
     if (options.launched)
       options.launched(*kernels[i]);
   }

@@ -16,16 +16,18 @@ std::shared_ptr<const Kernel> kernelInMemory(const KernelSpec &spec);
 
 /// Runs a grid on the executor, to its end; gives its counts as JSON.
 std::string launchOnExecutor(const std::shared_ptr<const Kernel> &kernel,
-                             uint32_t grid, PackedArguments &arguments,
+                             const LaunchStep &step, PackedArguments &arguments,
                              const LaunchOptions &options);
 
 /// Loads a kernel on a CUDA device, for the life of the process.
 void loadOnCuda(const std::shared_ptr<const Kernel> &kernel, int ordinal);
 bool isLoadedOnCuda(const std::shared_ptr<const Kernel> &kernel, int ordinal);
 
-/// Puts a grid into a stream of a CUDA device.
-void launchOnCuda(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,
-                  PackedArguments &arguments, int ordinal, void *stream);
+/// Puts a grid into a stream of a CUDA device. LaunchError where CTAs wait for
+/// each other and the device has not room for all of them.
+void launchOnCuda(const std::shared_ptr<const Kernel> &kernel,
+                  const LaunchStep &step, PackedArguments &arguments,
+                  int ordinal, const LaunchOptions &options);
 
 } // namespace mlatile
 #endif

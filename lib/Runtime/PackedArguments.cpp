@@ -51,12 +51,16 @@ std::string namesOf(const ArgumentTable &table) {
 
 /// What kernels write.
 bool isOutput(const std::string &name) {
-  return name == "out" || name == "lse" || name.starts_with("part_");
+  return name == "out" || name == "lse" || name == "counters" ||
+         name.starts_with("part_");
 }
 } // namespace
 
-ArgumentTable argumentTable(const Call &call, void *partials) {
+ArgumentTable argumentTable(const Call &call, void *workspace) {
   const Plan &plan = *call.plan;
+  void *partials =
+      workspace ? static_cast<char *>(workspace) + plan.counterBytes : nullptr;
+  View counters = {workspace, "i32", {plan.counterBytes / 4}, {}};
   int64_t splits = plan.numSplits, rows = plan.problem.numTokens;
   int64_t heads = plan.problem.numHeads;
   return {
@@ -76,6 +80,7 @@ ArgumentTable argumentTable(const Call &call, void *partials) {
        partialView(partials, plan.partials.maxima, {splits, rows, heads})},
       {"part_l",
        partialView(partials, plan.partials.sums, {splits, rows, heads})},
+      {"counters", counters},
       {"sm_scale", static_cast<double>(call.smScale)},
       {"num_splits", splits},
   };
@@ -108,6 +113,17 @@ PackedArguments::PackedArguments(const KernelMeta &kernel,
   // Addresses only now: the slots no longer move.
   for (uint64_t &slot : slots)
     addresses.push_back(&slot);
+}
+
+void PackedArguments::markPending(const PackedArguments &before) {
+  auto first = [](const Buffer &b) {
+    return reinterpret_cast<uintptr_t>(b.data);
+  };
+  for (Buffer &buffer : memory)
+    for (const Buffer &other : before.memory)
+      if (other.writable && first(buffer) < first(other) + other.bytes &&
+          first(other) < first(buffer) + buffer.bytes)
+        buffer.pending = true;
 }
 
 void PackedArguments::addView(const KernelArgument &argument,

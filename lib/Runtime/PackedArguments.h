@@ -21,9 +21,9 @@ namespace mlatile {
 using ArgumentValue = std::variant<View, Pool, int64_t, double>;
 using ArgumentTable = std::map<std::string, ArgumentValue>;
 
-/// The values of a call of sparse MLA for any of its kernels. `partials` is the
-/// base of the splits' scratch.
-ArgumentTable argumentTable(const Call &call, void *partials);
+/// The values of a call of sparse MLA for any of its kernels. `workspace` is
+/// null where the plan needs none.
+ArgumentTable argumentTable(const Call &call, void *workspace);
 
 /// One 8-byte slot a kernel parameter; shorter values stand in the low bytes.
 class PackedArguments {
@@ -41,8 +41,11 @@ public:
     const void *data;
     uint64_t bytes;
     bool writable;
+    bool pending = false; ///< the launch before, still running, writes it
   };
   const std::vector<Buffer> &buffers() const { return memory; }
+  /// Marks what the launch before writes as pending.
+  void markPending(const PackedArguments &before);
 
 private:
   void addView(const KernelArgument &argument, const View &view);

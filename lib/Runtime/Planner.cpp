@@ -133,7 +133,7 @@ std::string Plan::explain() const {
   text << "\n";
   text << "  kernel " << kernel << ", compute " << compute << ", target "
        << target << ", " << numSplits << (numSplits == 1 ? " split" : " splits")
-       << "\n";
+       << (numSplits == 1 ? "" : ", merge " + merge) << "\n";
   text << "  workspace " << grouped(workspaceBytes) << " bytes, counters "
        << grouped(counterBytes) << " bytes\n";
   if (launches.empty())

@@ -145,6 +145,7 @@ void validate(const Problem &problem) {
 
   checkOneOf("kernel", problem.kernel, {"auto", "decode", "prefill", "swapab"});
   checkOneOf("compute", problem.compute, {"auto", "bf16", "fp8", "fp8_fast"});
+  checkOneOf("merge", problem.merge, {"auto", "launch", "dependent", "slices"});
   if (problem.numSplits)
     checkRange("num_splits", *problem.numSplits, 1, kMaxCount);
   targetNamed(problem.target);
@@ -178,6 +179,7 @@ std::string Problem::key() const {
   string(kernel);
   string(compute);
   number(numSplits);
+  string(merge);
   string(target);
   number(numSMs);
   if (source) {

@@ -53,6 +53,7 @@ void setField(Problem &p, const std::string &key, const Json &value) {
       {"compute", [&] { p.compute = text(); }},
       {"kernel", [&] { p.kernel = text(); }},
       {"num_splits", [&] { p.numSplits = integer(); }},
+      {"merge", [&] { p.merge = text(); }},
       {"target", [&] { p.target = text(); }},
       {"num_sms", [&] { p.numSMs = integer(); }},
       {"lse",
@@ -101,13 +102,32 @@ std::vector<Problem> parseProblems(const std::string &text) {
   return problems;
 }
 
+/// The plans that cards with other numbers of SMs may need: whether CTAs may
+/// wait for each other depends on them.
+static std::vector<std::shared_ptr<const Plan>>
+plansOf(const Problem &problem) {
+  std::vector<std::shared_ptr<const Plan>> plans = {plan(problem)};
+  if (problem.merge != "auto" || problem.source || plans[0]->numSplits == 1)
+    return plans;
+  Problem other = problem;
+  other.kernel = plans[0]->kernel;
+  other.numSplits = plans[0]->numSplits;
+  other.numSMs = kMaxCount;
+  for (const char *merge : {"slices", "dependent"}) {
+    other.merge = merge;
+    plans.push_back(plan(other));
+  }
+  return plans;
+}
+
 std::vector<KernelSpec> kernelsOf(const std::vector<Problem> &problems) {
   std::vector<KernelSpec> kernels;
   std::set<std::string> seen;
   for (const Problem &problem : problems)
-    for (const LaunchStep &step : plan(problem)->launches)
-      if (seen.insert(step.kernel.name()).second)
-        kernels.push_back(step.kernel);
+    for (const auto &plan : plansOf(problem))
+      for (const LaunchStep &step : plan->launches)
+        if (seen.insert(step.kernel.name()).second)
+          kernels.push_back(step.kernel);
   return kernels;
 }
 

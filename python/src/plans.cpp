@@ -103,6 +103,7 @@ void bindPlans(py::module_ &module) {
       .def_readonly("target", &Plan::target)
       .def_readonly("num_sms", &Plan::numSMs)
       .def_readonly("num_splits", &Plan::numSplits)
+      .def_readonly("merge", &Plan::merge)
       .def_readonly("workspace_bytes", &Plan::workspaceBytes)
       .def_readonly("counter_bytes", &Plan::counterBytes)
       .def_readonly("reasons", &Plan::reasons)

@@ -21,9 +21,9 @@ def test_plan_explains():
     plan = mlatile.plan(**PROBLEM)
     assert (plan.kernel, plan.compute, plan.target, plan.num_splits) == ("decode", "bf16", "sm_120a", 6)
     text = str(plan)
-    for part in ("192 candidates of `dsv4`", "6 splits", "decode", "merge", "num_sms: 188"):
+    for part in ("192 candidates of `dsv4`", "6 splits, merge slices", "decode", "num_sms: 188"):
         assert part in text
-    assert plan.counter_bytes == 0 and plan.workspace_bytes > 0
+    assert plan.merge == "slices" and plan.workspace_bytes > plan.counter_bytes > 0
 
 
 def test_num_sms_decides_the_splits():
@@ -54,7 +54,9 @@ def test_import_opens_nothing():
 
 
 def test_compile_without_ptxas():
-    kernel = mlatile.compile(mlatile.plan(**PROBLEM))
+    assert [part.symbol for part in mlatile.compile(mlatile.plan(**PROBLEM)).parts] == ["decode"]
+    # More CTAs than surely run at the same time are not made to wait for each other.
+    kernel = mlatile.compile(mlatile.plan(**PROBLEM, num_sms=1, num_splits=2))
     assert [part.symbol for part in kernel.parts] == ["decode", "merge"]
     assert ".target sm_120a" in kernel.ptx
     assert "mma.sync" in kernel.ptx and "f64" not in kernel.ptx

@@ -22,9 +22,10 @@ from mlatile.testing.pools import page_bytes
 # ---- scratch, planning, compiling ------------------------------------------
 
 
-def workspace_of(size, fill):
+def workspace_of(size, fill, counters):
     store = np.full(size + 512, fill, np.uint8)
     start = -store.ctypes.data % 256
+    store[start : start + counters] = 0
     return store, store[start : start + size]
 
 
@@ -33,11 +34,12 @@ def test_c50_scratch_is_the_callers(kv_format):
     """Exactly the planned bytes are enough, no byte beside them is written, nothing is kept in it between calls."""
     case = make_case(1, tokens=3, heads=5, width=150, page_size=16, kv_format=kv_format, sink=True)
     other = make_case(2, tokens=3, heads=5, width=150, page_size=16, kv_format=kv_format, sink=True)
-    size = mlatile.plan(num_tokens=3, num_heads=5, width=150, kv_format=kv_format, page_size=16, has_sink=True,
-                        num_splits=4, return_lse=True, target="sm_120a").workspace_bytes
+    plan = mlatile.plan(num_tokens=3, num_heads=5, width=150, kv_format=kv_format, page_size=16, has_sink=True,
+                        num_splits=4, return_lse=True, target="sm_120a")
+    size = plan.workspace_bytes
     want = call(case, num_splits=4), call(other, num_splits=4)
     assert case.compare(*want[0]) and other.compare(*want[1])
-    store, space = workspace_of(size, 0xFF)
+    store, space = workspace_of(size, 0xFF, plan.counter_bytes)
     for _ in range(2):  # two graphs that share the scratch, replayed in turn
         for each, expected in zip((case, other), want):
             assert same_bits(expected, call(each, num_splits=4, workspace=space))

@@ -26,7 +26,7 @@ def kernel(**options):
 
 @needs_ptxas
 def test_keys_of_a_report():
-    decode, merge = (part.report for part in kernel(num_splits=4).parts)
+    decode, merge = (part.report for part in kernel(num_splits=4, num_sms=1).parts)
     for report in decode, merge:
         assert {"registers", "spill_bytes", "shared_bytes", "buffers", "threads", "seconds", "per_tile",
                 "predicted"} <= set(report)
@@ -74,9 +74,9 @@ def test_prediction_follows_the_problem():
 
 
 def test_a_plan_prints_what_it_predicts():
-    text = str(mlatile.plan(**PROBLEM, num_splits=4))
+    text = str(mlatile.plan(**PROBLEM, num_splits=4, num_sms=1))
     total, *parts = map(float, re.search(
-        r"predicted ([\d.]+) us on rtx_pro_6000: decode ([\d.]+) us \(\w+\), merge ([\d.]+) us \(\w+\)", text).groups())
+        r"predicted ([\d.]+) us on rtx_pro_6000 with 1 SMs: decode ([\d.]+) us \(\w+\), merge ([\d.]+) us \(\w+\)", text).groups())
     assert total == pytest.approx(sum(parts), abs=0.11)
     assert "on gb10:" in str(mlatile.plan(**PROBLEM | dict(target="sm_121a")))
     assert "on rtx_pro_6000 with 20 SMs:" in str(mlatile.plan(**PROBLEM, num_sms=20))
@@ -104,7 +104,7 @@ def test_the_ir_of_a_kernel_in_a_folder(tmp_path):
 
 
 def test_the_ir_of_all_kernels_of_a_process(tmp_path):
-    script = f"import mlatile; mlatile.compile(mlatile.plan(**{PROBLEM!r}, num_splits=2)).ptx"
+    script = f"import mlatile; mlatile.compile(mlatile.plan(**{PROBLEM!r}, num_splits=2, num_sms=1)).ptx"
     subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"MLATILE_DUMP_DIR": str(tmp_path)})
     assert sorted(path.name.split("-")[1] for path in tmp_path.iterdir()) == ["decode", "merge"]
 

@@ -81,6 +81,7 @@ JobResult runJob(const JobOptions &options, const JobObserver &observer) {
   placed.placeResults();
   LaunchOptions launchOptions;
   launchOptions.seed = static_cast<unsigned>(options.input.seed);
+  launchOptions.cooperative = options.cooperative;
   start = Clock::now();
   launch(call, launchOptions);
   if (options.cuda)

@@ -20,6 +20,8 @@ struct JobOptions {
   InputOptions input;
   std::string compute = "auto", kernel = "auto", target;
   std::optional<int64_t> splits;
+  std::string merge = "auto";
+  bool cooperative = true; ///< LaunchOptions
   std::optional<int64_t> numSMs;
   bool cuda = false;
   int ordinal = 0;

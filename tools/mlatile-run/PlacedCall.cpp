@@ -25,11 +25,15 @@ struct PlacedCall::Array {
     if (device.data())
       device.upload(host, bytes);
   }
-  void clear() {
-    if (device.data())
+  void clear(size_t from = 0) {
+    if (device.data() && from) {
+      std::vector<uint8_t> filled(bytes - from, 0xff);
+      device.upload(filled.data(), filled.size(), from);
+    } else if (device.data()) {
       device.fill(0xff);
-    else if (bytes)
-      std::memset(host, 0xff, bytes);
+    } else if (bytes > from) {
+      std::memset(static_cast<uint8_t *>(host) + from, 0xff, bytes - from);
+    }
   }
 };
 
@@ -128,6 +132,7 @@ Arguments PlacedCall::makeArguments() {
   a.kernel = options.kernel;
   a.compute = options.compute;
   a.numSplits = options.splits;
+  a.merge = options.merge;
   a.target = options.target;
   a.numSMs = options.numSMs;
   return a;
@@ -167,8 +172,8 @@ void PlacedCall::clearResults() {
   if (lseArray)
     lseArray->clear();
   // Calls find the counters as the last one left them.
-  if (scratchArray && !call.plan->counterBytes)
-    scratchArray->clear();
+  if (scratchArray)
+    scratchArray->clear(static_cast<size_t>(call.plan->counterBytes));
 }
 
 void PlacedCall::useCandidates(size_t set) {

@@ -53,6 +53,12 @@ void addProblemOptions(CLI::App &app, JobOptions &job) {
 void addPlanOptions(CLI::App &app, JobOptions &job) {
   app.add_option("--splits", job.splits,
                  "splits of the candidates (default: planned)");
+  app.add_option("--merge", job.merge,
+                 "how splits are joined: auto, launch, dependent or slices")
+      ->capture_default_str();
+  app.add_flag("!--no-cooperative", job.cooperative,
+               "cuda: plain launches of grids whose CTAs wait for each other; "
+               "only where nothing else uses the card");
   app.add_option("--compute", job.compute, "auto, bf16, fp8, fp8_fast")
       ->capture_default_str();
   app.add_option("--kernel", job.kernel, "auto, decode, prefill, swapab")
@@ -107,6 +113,7 @@ Problem problemOf(const JobOptions &job) {
   p.kernel = job.kernel;
   p.compute = job.compute;
   p.numSplits = job.splits;
+  p.merge = job.merge;
   p.target = job.target;
   p.numSMs = job.numSMs;
   return p;

@@ -128,6 +128,7 @@ std::string reportJson(const JobOptions &options, const JobResult &result) {
                   {"compute", plan.compute},
                   {"target", plan.target},
                   {"num_splits", plan.numSplits},
+                  {"merge", plan.merge},
                   {"workspace_bytes", plan.workspaceBytes},
                   {"counter_bytes", plan.counterBytes}};
   json["device"] = result.device;

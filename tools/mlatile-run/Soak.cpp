@@ -52,6 +52,7 @@ JobOptions jobOf(const Problem &p, const SoakOptions &options) {
   job.compute = p.compute;
   job.kernel = p.kernel;
   job.splits = p.numSplits;
+  job.merge = p.merge;
   job.cuda = true;
   job.ordinal = options.ordinal;
   return job;

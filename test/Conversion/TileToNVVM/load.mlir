@@ -63,3 +63,17 @@ tile.kernel @scalar warps(1) (%src: !tile.view<[T], f32>, %i: index) {
   tile.store %x, %src[%i] : f32, !tile.view<[T], f32>
   tile.return
 }
+
+// What is in range of one row is the row: vectors have no mask, and nothing that
+// waits for them stands before the next load.
+#line = #tilegpu.layout<reg = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], warp = [], reps = [1, 1]>
+// CHECK-LABEL: llvm.func @row(
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-NOT: llvm.select
+// CHECK: llvm.br
+tile.kernel @row warps(1) (%src: !tile.view<[T, D], f32>, %dst: !tile.view<[T, D], f32>, %i: index) {
+  %zero = arith.constant 0 : index
+  %a = tile.load %src[%i, %zero] : !tile.view<[T, D], f32> -> tensor<1x128xf32, #line>
+  tile.store %a, %dst[%i, %zero] : tensor<1x128xf32, #line>, !tile.view<[T, D], f32>
+  tile.return
+}

@@ -185,7 +185,8 @@ TEST(SecondCache, Parameters) {
     EXPECT_EQ(spec.params.at("HAS_LENGTH"), "false");
     EXPECT_EQ(spec.params.at("HAS_EXTRA_LENGTH"), "true");
     EXPECT_EQ(spec.params.count("SPLIT"), spec.file == "decode" ? 1u : 0u);
-    EXPECT_EQ(spec.params.size(), spec.file == "decode" ? 11u : 10u);
+    // Splits in slices: SPLIT, SLICES, MERGE_BD.
+    EXPECT_EQ(spec.params.size(), spec.file == "decode" ? 13u : 10u);
   }
   Problem one = smallProblem();
   const KernelSpec &spec = plan(one)->launches[0].kernel;

@@ -198,11 +198,23 @@ TEST(KernelWork, SizesOfAnAttentionKernel) {
 
 TEST(KernelWork, SizesOfAMerge) {
   auto work = estimateWork(
-      "merge", {{"BH", "16"}, {"BD", "64"}, {"WARPS", "4"}}, problem(), 7);
+      "merge", {{"BH", "16"}, {"BD", "64"}, {"WARPS", "4"}}, problem(), 9);
   ASSERT_TRUE(work);
   EXPECT_EQ(work->grid, 4 * 3 * 8);
   ASSERT_EQ(work->loops.size(), 1u);
-  EXPECT_EQ(work->loops[0].iterations, 7);
+  EXPECT_EQ(work->loops[0].iterations, 2); // eight splits each
+}
+
+TEST(KernelWork, SlicesReadWhatTheyStored) {
+  std::map<std::string, std::string> params = {
+      {"FMT", "dsv4"}, {"BH", "16"}, {"BN", "32"}, {"WARPS", "4"}};
+  auto stored = estimateWork("decode", params, problem(), 9);
+  params["SLICES"] = "true";
+  auto joined = estimateWork("decode", params, problem(), 9);
+  ASSERT_TRUE(stored && joined);
+  EXPECT_GT(joined->l2Bytes, 1.8 * stored->l2Bytes);
+  EXPECT_GT(joined->memoryBytes, stored->memoryBytes);
+  EXPECT_EQ(joined->chain, stored->chain + 4);
 }
 
 TEST(KernelWork, OtherParametersAreNoKernelOfOurs) {

@@ -78,6 +78,7 @@ TEST(Cuda, ReplaysThatDifferAreSeen) {
 
 TEST(Cuda, NothingIsAllocatedLoadedOrCompiledInACapture) {
   JobOptions job = smallJob(2);
+  job.merge = "dependent";
   PlacedCall placed(job);
   placed.placeResults();
   preload(*placed.call.plan);
@@ -91,6 +92,53 @@ TEST(Cuda, NothingIsAllocatedLoadedOrCompiledInACapture) {
   EXPECT_EQ(count("load"), loads);
   EXPECT_EQ(count("allocate"), allocations);
   EXPECT_EQ(count("synchronize"), waits);
+}
+
+TEST(Cuda, OnlyTheMergeIsADependentLaunch) {
+  for (std::string merge : {"launch", "dependent", "slices"}) {
+    JobOptions job = smallJob(3);
+    job.merge = merge;
+    job.replays = 2;
+    std::map<std::string, int> before;
+    const char *const kinds[] = {"dependent merge", "dependent decode",
+                                 "cooperative merge", "cooperative decode"};
+    for (const char *kind : kinds)
+      before[kind] = count(kind);
+    JobResult result = runJob(job, silent());
+    EXPECT_TRUE(result.comparison.ok) << merge;
+    EXPECT_EQ(result.replays, 2);
+    auto made = [&](const char *kind) { return count(kind) - before[kind]; };
+    EXPECT_EQ(made("dependent merge") > 0, merge == "dependent");
+    EXPECT_EQ(made("dependent decode"), 0);
+    EXPECT_EQ(made("cooperative merge"), 0);
+    EXPECT_EQ(made("cooperative decode") > 0, merge == "slices");
+  }
+}
+
+TEST(Cuda, CountersServePlansOfAnySplits) {
+  for (std::optional<int64_t> splits : {3, 2, 5, 3}) {
+    JobOptions job = smallJob(*splits);
+    job.merge = "slices";
+    job.cooperative = false;
+    int cooperative = count("cooperative decode");
+    JobResult result = runJob(job, silent());
+    EXPECT_TRUE(result.comparison.ok);
+    EXPECT_EQ(count("cooperative decode"), cooperative);
+  }
+}
+
+TEST(Cuda, GridsThatTheDeviceCannotRunAtOnceAreRefused) {
+  JobOptions job = smallJob(3);
+  job.merge = "slices";
+  job.input.sink = false; // a kernel that no other test uses
+  job.lse = "none";
+  PlacedCall placed(job);
+  placed.placeResults();
+  setenv("FAKE_OCCUPANCY", "0", 1);
+  std::string text = errorOf<LaunchError>([&] { launch(placed.call); });
+  unsetenv("FAKE_OCCUPANCY");
+  EXPECT_HAS(text, "its CTAs wait for each other, and of 24 the device runs 0 "
+                   "at the same time");
 }
 
 TEST(Cuda, CapturesThatWouldAllocateAreRefused) {

@@ -51,6 +51,10 @@ Json scalar(const char *name, const char *element) {
 }
 Json pool(const char *name) { return argument(name, "pool", 0, ""); }
 
+bool isTrue(const Json &params, const char *name) {
+  return params.contains(name) && params[name].get<bool>();
+}
+
 /// Kernels that know of a second cache have its arguments, used or not.
 bool takesExtra(const Json &params) { return params.contains("HAS_EXTRA"); }
 
@@ -79,8 +83,10 @@ Json argumentsOf(const std::string &kernel, const Json &params) {
               view("extra_lengths", 3, "i32")});
     args.push_back(view("sink", 1, "f32"));
     append(results);
-    if (kernel == "decode")
+    if (kernel == "decode") {
       append(parts);
+      args.push_back(view("counters", 1, "i32"));
+    }
     args.push_back(scalar("sm_scale", "f32"));
     if (kernel == "decode")
       args.push_back(scalar("num_splits", "index"));
@@ -226,9 +232,11 @@ void attentionCta(const Json &params, int64_t pid, void *const *args) {
   Strided<uint16_t> out(p, 4);
   Strided<float> lse(p, 3);
   std::vector<Strided<float>> parts;
-  if (splitKernel)
+  if (splitKernel) {
     for (int rank : {4, 3, 3})
       parts.emplace_back(p, rank);
+    Strided<int32_t> counters(p, 1);
+  }
   float scale = p.get<float>();
   int64_t splits = splitKernel ? p.get<int64_t>() : 1;
 
@@ -267,34 +275,71 @@ void attentionCta(const Json &params, int64_t pid, void *const *args) {
   }
 }
 
+/// A row of the partial results, joined and stored.
+void mergeRow(const Json &params, const std::vector<Strided<float>> &parts,
+              const Strided<float> &sink, const Strided<uint16_t> &out,
+              const Strided<float> &lse, int64_t splits, int64_t r, int64_t h) {
+  int64_t S = out.extents[1];
+  Row row;
+  for (int64_t i = 0; i < splits; ++i) {
+    double mi = parts[1].at({i, r, h}), m = std::max(row.m, mi);
+    if (std::isinf(m))
+      continue;
+    double old = std::exp(row.m - m), factor = std::exp(mi - m);
+    row.l = row.l * old + parts[2].at({i, r, h}) * factor;
+    for (int64_t d = 0; d < 512; ++d)
+      row.o[static_cast<size_t>(d)] = row.o[static_cast<size_t>(d)] * old +
+                                      parts[0].at({i, r, h, d}) * factor;
+    row.m = m;
+  }
+  storeRow(params, out, lse, sink, r / S, r % S, h, row);
+}
+
+/// What all CTAs of a grid do once their partial results are there. False: a
+/// counter was not zero.
+bool mergeSlices(const Json &params, void *const *args) {
+  Parameters p(args);
+  Strided<uint16_t> q(p, 4);
+  List list(p);
+  if (takesExtra(params)) [[maybe_unused]]
+    List extra(p);
+  Strided<float> sink(p, 1);
+  Strided<uint16_t> out(p, 4);
+  Strided<float> lse(p, 3);
+  std::vector<Strided<float>> parts;
+  for (int rank : {4, 3, 3})
+    parts.emplace_back(p, rank);
+  Strided<int32_t> counters(p, 1);
+  p.get<float>();
+  int64_t splits = p.get<int64_t>(), BH = params["BH"].get<int64_t>();
+  int64_t rows = q.extents[0] * q.extents[1], H = q.extents[2];
+  for (int64_t i = 0; i < rows * ((H + BH - 1) / BH); ++i)
+    if (counters.at({i}))
+      return false;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t h = 0; h < H; ++h)
+      mergeRow(params, parts, sink, out, lse, splits, r, h);
+  return true;
+}
+
 void mergeCta(const Json &params, int64_t pid, void *const *args) {
   Parameters p(args);
-  Strided<float> partO(p, 4), partM(p, 3), partL(p, 3), sink(p, 1);
+  std::vector<Strided<float>> parts;
+  for (int rank : {4, 3, 3})
+    parts.emplace_back(p, rank);
+  Strided<float> sink(p, 1);
   Strided<uint16_t> out(p, 4);
   Strided<float> lse(p, 3);
   int64_t splits = p.get<int64_t>();
   int64_t BH = params["BH"].get<int64_t>(), BD = params["BD"].get<int64_t>();
-  int64_t S = out.extents[1], H = out.extents[2];
+  int64_t H = out.extents[2];
   int64_t columns = (out.extents[3] + BD - 1) / BD;
   int64_t headTiles = (H + BH - 1) / BH;
   if (pid % columns) // one column tile does the whole row
     return;
   int64_t tile = pid / columns % headTiles, r = pid / columns / headTiles;
-  for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h) {
-    Row row;
-    for (int64_t i = 0; i < splits; ++i) {
-      double mi = partM.at({i, r, h}), m = std::max(row.m, mi);
-      if (std::isinf(m))
-        continue;
-      double old = std::exp(row.m - m), factor = std::exp(mi - m);
-      row.l = row.l * old + partL.at({i, r, h}) * factor;
-      for (int64_t d = 0; d < 512; ++d)
-        row.o[static_cast<size_t>(d)] = row.o[static_cast<size_t>(d)] * old +
-                                        partO.at({i, r, h, d}) * factor;
-      row.m = m;
-    }
-    storeRow(params, out, lse, sink, r / S, r % S, h, row);
-  }
+  for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h)
+    mergeRow(params, parts, sink, out, lse, splits, r, h);
 }
 } // namespace
 
@@ -327,6 +372,7 @@ int mlatile_compiler_compile(const char *text, mlatile_compiled **result,
                {"threads", 128},
                {"shared_bytes", 40960},
                {"dynamic_shared_bytes", 40000},
+               {"coresident", isTrue(request["params"], "SLICES")},
                {"args", argumentsOf(kernel, request["params"])},
                {"buffers", {{"k", {0, 40000}}}},
                {"seconds", {{"total", 0.0}}}};
@@ -400,7 +446,7 @@ fake_parameter_count(const mlatile_sim_program *program) {
                               : 3 + 3 + 1;
   }
   size_t extra = takesExtra(params) ? 5 + 6 + 6 : 0;
-  size_t partials = params.contains("SPLIT") ? 8 + 6 + 6 + 1 : 0;
+  size_t partials = params.contains("SPLIT") ? 8 + 6 + 6 + 2 + 1 : 0;
   return program->request["kernel"] == "merge"
              ? 8 + 6 + 6 + 2 + 8 + 6 + 1
              : 8 + 5 + 6 + 6 + 2 + 8 + 6 + 1 + extra + partials;
@@ -421,6 +467,8 @@ int mlatile_sim_launch(mlatile_sim_program *program, unsigned gridX,
                 error);
   for (unsigned pid = 0; pid < gridX && !isFloor(program->request); ++pid)
     (merge ? mergeCta : attentionCta)(params, pid, args);
+  if (isTrue(params, "SLICES") && !mergeSlices(params, args))
+    return fail(MLATILE_COMPILER_SIM_ERROR, "a counter is not zero", error);
   if (stats)
     *stats =
         copyOf(Json{{"grid", gridX}, {"options", Json::parse(options)}}.dump());

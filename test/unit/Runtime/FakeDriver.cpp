@@ -9,6 +9,7 @@
 //
 //   FAKE_DEVICES=n       so many devices (default 1), all of sm_120
 //   FAKE_HANG=symbol     launches of that kernel never end
+//   FAKE_OCCUPANCY=n     CTAs of a kernel on each of 188 SMs (default 2)
 #include "FakeDriver.h"
 
 #include <cstdlib>
@@ -169,6 +170,46 @@ EXPORT int cuModuleGetFunction(Function **function, Module *module,
   return kSuccess;
 }
 EXPORT int cuFuncSetAttribute(Function *, int, int) { return kSuccess; }
+/// As cuda.h has them; only what is used.
+struct LaunchAttribute {
+  unsigned id;
+  char pad[4];
+  int value;
+  char rest[60];
+};
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, shared;
+  void *stream;
+  const LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+EXPORT int cuLaunchKernel(Function *, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, unsigned, unsigned, void *, void **,
+                          void **);
+EXPORT int cuLaunchKernelEx(const LaunchConfig *config, Function *function,
+                            void **arguments, void **extra) {
+  LOCK;
+  for (unsigned i = 0; i < config->numAttributes; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.value != 1)
+      return kInvalidValue;
+    if (attribute.id == 6)
+      ++driver().counts["dependent " + function->symbol];
+    else if (attribute.id == 2)
+      ++driver().counts["cooperative " + function->symbol];
+    else
+      return kInvalidValue;
+  }
+  return cuLaunchKernel(function, config->gridX, config->gridY, config->gridZ,
+                        config->blockX, config->blockY, config->blockZ,
+                        config->shared, config->stream, arguments, extra);
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *,
+                                                       int, size_t) {
+  const char *given = std::getenv("FAKE_OCCUPANCY");
+  *blocks = given ? std::atoi(given) : 2;
+  return kSuccess;
+}
 EXPORT int cuLaunchKernel(Function *function, unsigned gridX, unsigned,
                           unsigned, unsigned blockX, unsigned, unsigned,
                           unsigned shared, void *stream, void **arguments,

@@ -105,7 +105,7 @@ TEST(Kernels, SourcesAreComparedWithACall) {
              "mine.mlir: expected a kernel `decode`, got `merge`");
   EXPECT_HAS(errorOf<CompileError>(check("decode querys")),
              "mine.mlir: kernel `decode`: nothing to pass for `querys`; there "
-             "are `extra_indices`, ");
+             "are `counters`, `extra_indices`, ");
   EXPECT_HAS(errorOf<CompileError>(check("decode flat")),
              "mine.mlir: `q`: the kernel expects rank 3 of bf16, got rank 4");
   EXPECT_HAS(errorOf<ArgumentError>(check("decode", {{"NO", "1"}})),

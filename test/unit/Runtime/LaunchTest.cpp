@@ -19,7 +19,8 @@ struct Results {
 
 Results runInputs(Inputs &inputs, std::optional<int64_t> splits,
                   std::string *stats = nullptr, bool checked = false,
-                  const std::string &kernel = "auto") {
+                  const std::string &kernel = "auto",
+                  const std::string &merge = "auto") {
   Arguments a;
   a.q = hostTensor(inputs.q.data(), DType::BF16,
                    {inputs.tokens, inputs.heads, 512});
@@ -32,6 +33,7 @@ Results runInputs(Inputs &inputs, std::optional<int64_t> splits,
   a.smScale = inputs.smScale;
   a.kernel = kernel;
   a.numSplits = splits;
+  a.merge = merge;
   if (inputs.extra) {
     Cache &extra = *inputs.extra;
     a.extraKvCache = hostTensor(extra.pool.data(), DType::U8,
@@ -119,6 +121,23 @@ TEST(Launch, EveryKernelWithASecondCache) {
       }
 }
 
+TEST(Launch, AllMergesHaveTheSameBits) {
+  for (int64_t splits : {2, 7}) {
+    InputOptions options;
+    options.tokens = 4;
+    options.heads = 17;
+    options.width = 129;
+    options.sink = true;
+    Inputs inputs = makeInputs(options);
+    Results first = runInputs(inputs, splits, nullptr, false, "auto", "launch");
+    for (std::string merge : {"dependent", "slices", "auto"}) {
+      Results other = runInputs(inputs, splits, nullptr, false, "auto", merge);
+      EXPECT_EQ(first.out, other.out) << merge;
+      EXPECT_EQ(first.lse, other.lse) << merge;
+    }
+  }
+}
+
 TEST(Launch, ComparisonSeesErrors) {
   InputOptions options;
   options.tokens = 2;
@@ -157,11 +176,16 @@ TEST(Launch, StatsAndOptionsReachTheExecutor) {
   options.width = 64;
   Inputs inputs = makeInputs(options);
   std::string stats;
-  runInputs(inputs, 2, &stats);
+  runInputs(inputs, 2, &stats, false, "auto", "launch");
   auto json = nlohmann::json::parse(stats);
   ASSERT_EQ(json.size(), 2u);
   EXPECT_EQ(json[0]["grid"], 2);
   EXPECT_EQ(json[0]["options"]["seed"], 5);
+  EXPECT_FALSE(json[0]["options"].contains("resident_ctas"));
+  runInputs(inputs, 2, &stats, false, "auto", "slices");
+  json = nlohmann::json::parse(stats);
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["options"]["resident_ctas"], 188);
   EXPECT_FALSE(json[0]["options"].contains("buffers"));
 }
 
@@ -179,6 +203,24 @@ TEST(Launch, CheckedModeKnowsTheBuffers) {
   EXPECT_TRUE(writable.at("out"));
   EXPECT_FALSE(writable.at("q"));
   EXPECT_FALSE(writable.at("kv"));
+}
+
+TEST(Launch, WhatADependentLaunchMustWaitForIsPending) {
+  InputOptions inputOptions;
+  inputOptions.width = 64;
+  Inputs inputs = makeInputs(inputOptions);
+  std::string stats;
+  for (std::string merge : {"launch", "dependent"}) {
+    runInputs(inputs, 2, &stats, /*checked=*/true, "auto", merge);
+    auto json = nlohmann::json::parse(stats);
+    std::map<std::string, bool> pending;
+    for (const auto &buffer : json[1]["options"]["buffers"])
+      pending[buffer[2]] = buffer[4];
+    for (const char *name : {"part_o", "part_m", "part_l", "out"})
+      EXPECT_EQ(pending.at(name), merge == "dependent") << name;
+    for (const auto &buffer : json[0]["options"]["buffers"])
+      EXPECT_FALSE(buffer[4]);
+  }
 }
 
 TEST(Inputs, SameSeedSameBytes) {

@@ -11,10 +11,8 @@ TEST(Plan, FillsTheMachineButGivesEverySplitATile) {
   EXPECT_EQ(made->compute, "bf16");
   EXPECT_EQ(made->target, "sm_120a");
   EXPECT_EQ(made->numSplits, 6); // 192 candidates are six tiles of 32
-  ASSERT_EQ(made->launches.size(), 2u);
+  ASSERT_EQ(made->launches.size(), 1u);
   EXPECT_EQ(made->launches[0].grid, 3u * 1 * 6);
-  EXPECT_EQ(made->launches[1].grid, 3u * 1 * 8);
-  EXPECT_EQ(made->launches[1].kernel.symbol, "merge");
 
   p.numSMs = 6; // three CTAs already: two splits fill it
   EXPECT_EQ(plan(p)->numSplits, 2);
@@ -43,12 +41,13 @@ TEST(Plan, WorkspaceIsExact) {
   std::shared_ptr<const Plan> made = plan(p);
   int64_t entries = 7 * 3 * 11;
   int64_t rows = (entries * 4 + 255) / 256 * 256;
-  EXPECT_EQ(made->workspaceBytes, entries * 512 * 4 + 2 * rows);
+  EXPECT_EQ(made->workspaceBytes, 16384 + entries * 512 * 4 + 2 * rows);
   EXPECT_EQ(made->partials.maxima % 256, 0);
   EXPECT_EQ(made->partials.sums % 256, 0);
-  EXPECT_EQ(made->counterBytes, 0);
+  EXPECT_EQ(made->counterBytes, 16384);
   p.numSplits = 1;
   EXPECT_EQ(plan(p)->workspaceBytes, 0);
+  EXPECT_EQ(plan(p)->counterBytes, 0);
 }
 
 TEST(Plan, AnySplitCountIsLegal) {
@@ -65,12 +64,17 @@ TEST(Plan, SinkAndLseBelongToTheMerge) {
   p.hasLengths = true;
   p.lse = LseKind::BaseE;
   p.numSplits = 2;
+  p.merge = "launch";
   auto split = plan(p)->launches;
   EXPECT_EQ(split[0].kernel.params.at("HAS_SINK"), "false");
   EXPECT_EQ(split[0].kernel.params.at("LSE"), "0");
   EXPECT_EQ(split[0].kernel.params.at("HAS_LENGTH"), "true");
   EXPECT_EQ(split[1].kernel.params.at("HAS_SINK"), "true");
   EXPECT_EQ(split[1].kernel.params.at("LSE"), "2");
+  p.merge = "slices";
+  auto slices = plan(p)->launches;
+  EXPECT_EQ(slices[0].kernel.params.at("HAS_SINK"), "true");
+  EXPECT_EQ(slices[0].kernel.params.at("LSE"), "2");
   p.numSplits = 1;
   EXPECT_EQ(plan(p)->launches[0].kernel.params.at("LSE"), "2");
 }
@@ -84,9 +88,81 @@ TEST(Plan, RunTimeSizesShareAKernel) {
   other.width = 7936;
   other.pageSize = 2304;
   other.numSplits = 5;
-  for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(plan(p)->launches[i].kernel.name(),
-              plan(other)->launches[i].kernel.name());
+  for (const char *merge : {"launch", "dependent"}) {
+    p.merge = other.merge = merge;
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(plan(p)->launches[i].kernel.name(),
+                plan(other)->launches[i].kernel.name());
+  }
+}
+
+TEST(Plan, MergesInSlicesWhereTheGridRunsAtOnce) {
+  Problem p = smallProblem(); // 3 CTAs a split
+  p.numSplits = 4;
+  p.numSMs = 12;
+  auto made = plan(p);
+  EXPECT_EQ(made->merge, "slices");
+  ASSERT_EQ(made->launches.size(), 1u);
+  EXPECT_EQ(made->launches[0].kernel.params.at("SPLIT"), "true");
+  EXPECT_EQ(made->launches[0].kernel.params.at("SLICES"), "true");
+  EXPECT_EQ(made->launches[0].kernel.params.at("MERGE_BD"), "512");
+  EXPECT_EQ(made->launches[0].resident, 12u);
+  EXPECT_HAS(made->explain(), "4 splits, merge slices");
+  EXPECT_HAS(made->explain(), "all 12 CTAs run at the same time");
+
+  p.numSMs = 11; // one more than surely runs
+  made = plan(p);
+  EXPECT_EQ(made->merge, "dependent");
+  ASSERT_EQ(made->launches.size(), 2u);
+  EXPECT_FALSE(made->launches[0].dependent);
+  EXPECT_TRUE(made->launches[1].dependent);
+  EXPECT_EQ(made->launches[0].resident, 0u);
+  EXPECT_EQ(made->launches[0].kernel.params.at("DEPENDENT"), "true");
+  EXPECT_FALSE(made->launches[0].kernel.params.count("SLICES"));
+  EXPECT_EQ(made->launches[1].kernel.symbol, "merge");
+  EXPECT_EQ(made->launches[1].kernel.params.at("DEPENDENT"), "true");
+  EXPECT_EQ(made->launches[1].grid, 3u * 11 * 1);
+  EXPECT_HAS(made->explain(),
+             "slices: 12 CTAs would wait for each other, and only 11 are "
+             "known to run at the same time");
+  EXPECT_EQ(made->workspaceBytes, plan(p)->workspaceBytes);
+}
+
+TEST(Plan, MergesAsAskedFor) {
+  Problem p = smallProblem();
+  p.numSplits = 4;
+  p.merge = "launch";
+  auto made = plan(p);
+  EXPECT_EQ(made->merge, "launch");
+  EXPECT_FALSE(made->launches[1].dependent);
+  EXPECT_FALSE(made->launches[0].kernel.params.count("DEPENDENT"));
+  EXPECT_HAS(made->explain(), "merge: launch, a second launch, as asked for");
+  p.merge = "dependent";
+  EXPECT_EQ(plan(p)->merge, "dependent");
+  p.merge = "slices";
+  p.numSMs = 5;
+  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }),
+             "merge `slices`: 12 CTAs would wait for each other");
+  p.numSplits = 1;
+  EXPECT_EQ(plan(p)->merge, "none");
+  p.merge = "cluster";
+  EXPECT_HAS(errorOf<ArgumentError>([&] { plan(p); }), "`merge`: expected");
+}
+
+TEST(Plan, KernelFilesMergeInTheFormsTheyHave) {
+  Problem p = smallProblem();
+  p.numSplits = 4;
+  auto source = std::make_shared<KernelSource>();
+  source->name = "mine.mlir";
+  source->text = "decode merge HAS_EXTRA";
+  p.source = source;
+  EXPECT_EQ(plan(p)->merge, "launch");
+  EXPECT_HAS(plan(p)->explain(), "slices: kernel file `mine.mlir` has no "
+                                 "parameter SLICES; dependent: kernel file "
+                                 "`mine.mlir` has no parameter DEPENDENT");
+  p.merge = "slices";
+  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }),
+             "merge `slices`: kernel file `mine.mlir` has no parameter SLICES");
 }
 
 TEST(Plan, NoRowsNoLaunch) {
@@ -203,7 +279,8 @@ TEST(Problems, FromJson) {
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(list[0].lse, LseKind::BaseE);
   EXPECT_EQ(list[0].target, "sm_90a");
-  EXPECT_EQ(kernelsOf(list).size(), 3u); // decode and merge, decode
+  // decode with slices, a dependent merge and its decode; decode alone
+  EXPECT_EQ(kernelsOf(list).size(), 4u);
   EXPECT_HAS(errorOf<ArgumentError>([] { parseProblems("[{\"heads\": 3}]"); }),
              "got 'heads'");
   EXPECT_HAS(

@@ -93,6 +93,8 @@ struct CompiledKernel {
   /// What a launch passes: `sharedBytes` without what the LLVM module declares
   /// at its size.
   uint64_t dynamicSharedBytes = 0;
+  /// Blocks wait for others of their launch.
+  bool coresident = false;
   std::vector<KernelArg> args;
   /// Places in the arena: name, offset, bytes; places may overlap in time. A
   /// name that stands several times becomes "name", "name.1", ...

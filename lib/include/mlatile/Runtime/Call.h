@@ -43,6 +43,7 @@ struct Arguments {
   std::string kernel = "auto";
   std::string compute = "auto";
   std::optional<int64_t> numSplits;
+  std::string merge = "auto"; ///< of a Problem
   std::optional<int64_t> pageStride, extraPageStride;
   std::optional<int64_t> rowStride;
   std::optional<std::string> device; ///< "sim", "cuda"; default: the arrays'
@@ -105,7 +106,11 @@ private:
 Call prepare(const Arguments &arguments);
 
 struct LaunchOptions {
-  void *stream = nullptr;       ///< CUDA stream
+  void *stream = nullptr; ///< CUDA stream
+  /// CUDA: grids whose CTAs wait for each other are launched as cooperative
+  /// ones, which the driver never runs in part. Without it they must have the
+  /// card to themselves.
+  bool cooperative = true;
   unsigned seed = 0;            ///< executor: order of the warps
   bool checked = false;         ///< executor: report races and bad accesses
   unsigned hostThreads = 0;     ///< executor: 0 is one a processor

@@ -30,6 +30,8 @@ struct KernelMeta {
   unsigned threads = 0;
   unsigned sharedBytes = 0;        ///< of the arena: all that a CTA takes
   unsigned dynamicSharedBytes = 0; ///< the part that a launch passes
+  /// CTAs wait for others of their grid: all must run at the same time.
+  bool coresident = false;
   std::vector<KernelArgument> arguments;
   std::string json; ///< the whole, as the compiler gave it
 };

@@ -20,7 +20,7 @@ struct KernelSpec {
   std::shared_ptr<const KernelSource> source; ///< null: the built-in file
 
   /// A readable name of file, symbol, parameters and target, usable as a file
-  /// name: "decode-merge-BD=64-BH=16-HAS_SINK=true-LSE=0-WARPS=4-sm_90a".
+  /// name: "decode-merge-BD=512-BH=1-HAS_SINK=true-LSE=0-WARPS=4-sm_90a".
   std::string name() const;
 };
 

@@ -20,6 +20,12 @@ struct LaunchStep {
   KernelSpec kernel;
   uint32_t grid = 0; ///< CTAs, all on grid x
   std::string why;   ///< one line for people
+  /// May begin before the launch before it has ended; its kernel waits
+  /// (programmatic dependent launch).
+  bool dependent = false;
+  /// CTAs that are known to run at the same time, where they wait for each
+  /// other: at least the grid. 0: they do not wait.
+  uint32_t resident = 0;
 };
 
 /// What the planner thought of one kernel.
@@ -44,6 +50,7 @@ struct Plan {
   std::string target;
   int64_t numSMs = 0;
   int64_t numSplits = 1;
+  std::string merge = "none"; ///< "launch", "dependent", "slices"
   int64_t workspaceBytes = 0; ///< exact; 256-aligned base
   int64_t counterBytes = 0;   ///< leading bytes that must be zero at first use
   PartialLayout partials;     ///< empty unless numSplits > 1

@@ -53,8 +53,10 @@ struct Problem {
   std::string kernel = "auto";      ///< "auto", "decode", "prefill", "swapab"
   std::string compute = "auto";     ///< "auto", "bf16", "fp8", "fp8_fast"
   std::optional<int64_t> numSplits; ///< at least 1
-  std::string target;               ///< empty: "sm_120a"
-  std::optional<int64_t> numSMs;    ///< default: the card table's
+  /// How splits are joined: "auto", "launch", "dependent", "slices".
+  std::string merge = "auto";
+  std::string target;                         ///< empty: "sm_120a"
+  std::optional<int64_t> numSMs;              ///< default: the card table's
   std::shared_ptr<const KernelSource> source; ///< null: the built-in kernels
 
   /// Format of the second cache; meaningful where there is one.

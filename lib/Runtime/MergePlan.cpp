@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "MergePlan.h"
+
+#include "KernelWork.h"
+#include "Text.h"
+#include "mlatile/Runtime/Error.h"
+#include "mlatile/Target/Format.h"
+#include "mlatile/Target/Target.h"
+
+#include <algorithm>
+
+namespace mlatile {
+namespace {
+// Tile of the merge: BH, BD and WARPS. A thread has 16 bytes of a split; with
+// one head nothing in a tile is out of range, so that no load has to be waited
+// for before the next one is issued.
+constexpr int64_t kMergeHeads = 1;
+constexpr int64_t kMergeWarps = 4;
+int64_t mergeColumns(int64_t warps) { return warps * 32 * 4; }
+
+KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
+  KernelSpec spec;
+  spec.file = "decode";
+  spec.symbol = "merge";
+  spec.params = {
+      {"BH", std::to_string(kMergeHeads)},
+      {"BD", std::to_string(mergeColumns(kMergeWarps))},
+      {"WARPS", std::to_string(kMergeWarps)},
+      {"HAS_SINK", boolean(problem.hasSink)},
+      {"LSE", std::to_string(static_cast<int>(problem.lse))},
+  };
+  if (dependent)
+    spec.params["DEPENDENT"] = "true";
+  spec.target = plan.target;
+  spec.source = problem.source;
+  return spec;
+}
+
+/// Author's files have the forms whose parameters they have.
+bool hasParameter(const Problem &problem, const char *name) {
+  return !problem.source ||
+         problem.source->text.find(name) != std::string::npos;
+}
+
+/// CTAs that surely run at the same time on an empty card, before the kernel is
+/// compiled: one on each SM, or more where the most registers that a thread can
+/// have and an ample estimate of shared memory leave room.
+int64_t residentCtas(const Problem &problem, const Plan &plan,
+                     const KernelSpec &kernel) {
+  constexpr int64_t kMostRegisters = 256; // 255, in whole eights
+  constexpr int64_t kReservedShared = 1024;
+  const Target &target = targetNamed(plan.target);
+  int64_t each = 1;
+  if (auto work =
+          estimateWork(kernel.symbol, kernel.params, problem, plan.numSplits)) {
+    int64_t threads = std::max<int64_t>(work->threads, 32);
+    int64_t shared =
+        work->sharedBytes + work->sharedBytes / 4 + kReservedShared;
+    each = std::min({target.registersPerSM / (kMostRegisters * threads),
+                     target.sharedBytesPerSM / shared,
+                     target.maxThreadsPerSM / threads,
+                     int64_t{target.maxBlocksPerSM}});
+    each = std::max<int64_t>(each, 1);
+  }
+  return each * plan.numSMs;
+}
+
+/// Why a form cannot be, or nothing.
+std::optional<std::string> declineDependent(const Problem &problem,
+                                            const Plan &plan) {
+  if (!targetNamed(plan.target).has(Feature::DependentLaunch))
+    return "target " + plan.target + " has no dependent launches";
+  if (!hasParameter(problem, "DEPENDENT"))
+    return "kernel file `" + problem.source->name +
+           "` has no parameter DEPENDENT";
+  return std::nullopt;
+}
+
+std::optional<std::string> declineSlices(const Problem &problem,
+                                         const LaunchStep &decode,
+                                         int64_t resident, int64_t counters) {
+  if (!hasParameter(problem, "SLICES"))
+    return "kernel file `" + problem.source->name + "` has no parameter SLICES";
+  if (decode.grid > resident)
+    return std::to_string(decode.grid) +
+           " CTAs would wait for each other, and only " +
+           std::to_string(resident) + " are known to run at the same time";
+  if (counters > kCounterBytes / 4)
+    return std::to_string(counters) + " counters are more than there are (" +
+           std::to_string(kCounterBytes / 4) + ")";
+  return std::nullopt;
+}
+
+/// The sink and the lse belong to who joins the splits.
+void giveResults(const Problem &problem, KernelSpec &kernel) {
+  kernel.params["HAS_SINK"] = boolean(problem.hasSink);
+  kernel.params["LSE"] = std::to_string(static_cast<int>(problem.lse));
+}
+} // namespace
+
+int64_t mergeCtas(const Problem &problem) {
+  const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
+  return problem.numTokens * ceilDiv(problem.numHeads, kMergeHeads) *
+         ceilDiv(format.dimV(), mergeColumns(kMergeWarps));
+}
+
+void planMerge(const Problem &problem, Plan &plan, LaunchStep decode,
+               const Tiles &tiles) {
+  int64_t resident = residentCtas(problem, plan, decode.kernel);
+  auto dependent = declineDependent(problem, plan);
+  auto slices =
+      declineSlices(problem, decode, resident, decode.grid / plan.numSplits);
+  const auto &declined = problem.merge == "dependent" ? dependent : slices;
+  if (declined && (problem.merge == "dependent" || problem.merge == "slices"))
+    throw UnsupportedError("merge `" + problem.merge + "`: " + *declined);
+
+  std::string why = ", as asked for";
+  plan.merge = problem.merge;
+  if (problem.merge == "auto") {
+    plan.merge = !slices ? "slices" : !dependent ? "dependent" : "launch";
+    why = slices ? "; slices: " + *slices : "";
+    if (plan.merge == "launch")
+      why += "; dependent: " + *dependent;
+  }
+  if (plan.merge == "slices") {
+    plan.reasons.push_back(
+        "merge: slices, each CTA joins a part of its row and head tile once "
+        "all splits are there; all " +
+        std::to_string(decode.grid) + " CTAs run at the same time (" +
+        std::to_string(resident) + " do)" + why);
+    giveResults(problem, decode.kernel);
+    decode.kernel.params["SLICES"] = "true";
+    decode.kernel.params["MERGE_BD"] =
+        std::to_string(mergeColumns(tiles.warps));
+    decode.resident = static_cast<uint32_t>(std::min(resident, kMaxGridX));
+    plan.launches.push_back(std::move(decode));
+    return;
+  }
+  bool depends = plan.merge == "dependent";
+  plan.reasons.push_back(
+      "merge: " + plan.merge +
+      (depends ? ", a second launch that begins while the first ends"
+               : ", a second launch") +
+      why);
+  if (depends)
+    decode.kernel.params["DEPENDENT"] = "true";
+  plan.launches.push_back(std::move(decode));
+  LaunchStep merge{
+      mergeSpec(problem, plan, depends),
+      static_cast<uint32_t>(mergeCtas(problem)),
+      "joins the splits, rows x head tiles x columns of the value"};
+  merge.dependent = depends;
+  plan.launches.push_back(std::move(merge));
+}
+
+} // namespace mlatile
