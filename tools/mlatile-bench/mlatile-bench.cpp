@@ -83,6 +83,8 @@ void overridePlans(const CLI::App &app, CommandLine &line) {
       named.problem.compute = line.job.compute;
     if (app.count("--splits"))
       named.problem.numSplits = line.job.splits;
+    if (app.count("--merge"))
+      named.problem.merge = line.job.merge;
     if (app.count("--num-sms"))
       named.problem.numSMs = line.job.numSMs;
   }
@@ -126,6 +128,7 @@ int runLine(const CLI::App &app, CommandLine &line) {
     overridePlans(app, line);
   }
   bench.ordinal = line.job.ordinal;
+  bench.cooperative = line.job.cooperative;
   bench.poolBytes = line.poolMiB << 20;
   bench.protocol.flushBytes = line.flushMiB << 20;
   bench.floors = !line.withoutFloors;
