@@ -137,7 +137,11 @@ void launchOnCuda(const std::shared_ptr<const Kernel> &kernel,
 void launchKernel(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,
                   const KernelArguments &arguments, int ordinal, void *stream) {
   PackedArguments packed(kernel->meta, arguments);
-  launchOnCuda(kernel, grid, packed, ordinal, stream);
+  LaunchStep step;
+  step.grid = grid;
+  LaunchOptions options;
+  options.stream = stream;
+  launchOnCuda(kernel, step, packed, ordinal, options);
 }
 
 } // namespace mlatile
