@@ -138,7 +138,6 @@ void launchKernel(const std::shared_ptr<const Kernel> &kernel, uint32_t grid,
                   const KernelArguments &arguments, int ordinal, void *stream) {
   PackedArguments packed(kernel->meta, arguments);
   LaunchStep step;
-  step.kernel = kernel->spec;
   step.grid = grid;
   LaunchOptions options;
   options.stream = stream;

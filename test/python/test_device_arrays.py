@@ -72,8 +72,11 @@ class Device:
         mlatile.sparse_mla(**CASE.arguments(**self.arrays) | self.outputs | dict(num_splits=self.splits) | changes)
 
     def clear(self):
-        for array in self.outputs.values():
-            array.write(np.full(array.nbytes, 255, np.uint8))
+        for name, array in self.outputs.items():
+            filled = np.full(array.nbytes, 255, np.uint8)
+            if name == "workspace":  # its counters are as the last call left them
+                filled[: self.plan().counter_bytes] = 0
+            array.write(filled)
 
     def results(self):
         self.card.use(self.ordinal)

@@ -63,6 +63,7 @@ public:
     Work work = [&](int set, void *stream) {
       LaunchOptions launchOptions;
       launchOptions.stream = stream;
+      launchOptions.cooperative = options.cooperative;
       launch(arrays.call(options.protocol.warm ? 0 : set), launchOptions);
     };
     progress.detail("first calls");

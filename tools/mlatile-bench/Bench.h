@@ -17,6 +17,7 @@ struct BenchOptions {
   int64_t poolBytes = 2ll << 30;
   bool floors = true;
   int ordinal = 0;
+  bool cooperative = true; ///< LaunchOptions
 };
 
 /// Told each result when it is known. What fails of a problem stands in its

@@ -110,6 +110,7 @@ ProblemArrays::ProblemArrays(const Problem &given, double skip, Pools &pools,
   a.kernel = problem.kernel;
   a.compute = problem.compute;
   a.numSplits = problem.numSplits;
+  a.merge = problem.merge;
   a.target = problem.target;
   a.numSMs = problem.numSMs;
   base = prepare(a);

@@ -25,11 +25,9 @@ Json problemJson(const Result &result) {
 }
 
 Json planJson(const Plan &plan) {
-  Json json = {{"kernel", plan.kernel},
-               {"compute", plan.compute},
-               {"target", plan.target},
-               {"num_splits", plan.numSplits},
-               {"short", shortPlan(plan)}};
+  Json json = {{"kernel", plan.kernel}, {"compute", plan.compute},
+               {"target", plan.target}, {"num_splits", plan.numSplits},
+               {"merge", plan.merge},   {"short", shortPlan(plan)}};
   json["launches"] = Json::array();
   for (const LaunchStep &step : plan.launches)
     json["launches"].push_back(

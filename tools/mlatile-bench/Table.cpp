@@ -51,7 +51,8 @@ std::string shortPlan(const Plan &plan) {
   std::string text = plan.kernel;
   auto isShape = [](const std::string &name) {
     return name != "FMT" && name != "EXTRA" && name != "SPLIT" &&
-           name != "LSE" && !name.starts_with("HAS_");
+           name != "LSE" && name != "SLICES" && name != "DEPENDENT" &&
+           !name.starts_with("MERGE_") && !name.starts_with("HAS_");
   };
   if (!plan.launches.empty()) {
     const LaunchStep &first = plan.launches.front();
@@ -61,9 +62,11 @@ std::string shortPlan(const Plan &plan) {
     text += ", " + std::to_string(first.grid) + " CTAs";
   }
   if (plan.numSplits > 1)
-    text += ", " + std::to_string(plan.numSplits) + " splits, " + plan.merge;
+    text += ", " + std::to_string(plan.numSplits) + " splits" +
+            (plan.merge == "slices" ? " in slices" : "");
   for (size_t i = 1; i < plan.launches.size(); ++i)
-    text += " + " + plan.launches[i].kernel.symbol;
+    text += (plan.launches[i].dependent ? " + dependent " : " + ") +
+            plan.launches[i].kernel.symbol;
   return text;
 }
 

@@ -128,6 +128,7 @@ int runLine(const CLI::App &app, CommandLine &line) {
     overridePlans(app, line);
   }
   bench.ordinal = line.job.ordinal;
+  bench.cooperative = line.job.cooperative;
   bench.poolBytes = line.poolMiB << 20;
   bench.protocol.flushBytes = line.flushMiB << 20;
   bench.floors = !line.withoutFloors;

@@ -61,11 +61,11 @@ llvm::Expected<std::vector<KernelJob>> readJobs(const PrebuildOptions &o) {
         if (seen.insert(kernel.name()).second)
           jobs.push_back({std::move(kernel), problems.front()});
     for (Problem &problem : problems) {
-      std::shared_ptr<const Plan> planned = plan(problem);
-      problem.numSplits = planned->numSplits;
-      for (const LaunchStep &step : planned->launches)
-        if (seen.insert(step.kernel.name()).second)
-          jobs.push_back({step.kernel, problem});
+      std::vector<KernelSpec> kernels = kernelsOf({problem});
+      problem.numSplits = plan(problem)->numSplits;
+      for (KernelSpec &kernel : kernels)
+        if (seen.insert(kernel.name()).second)
+          jobs.push_back({std::move(kernel), problem});
     }
   } catch (const Error &e) {
     return request(o.problems + ": " + e.what());

@@ -56,6 +56,9 @@ void addPlanOptions(CLI::App &app, JobOptions &job) {
   app.add_option("--merge", job.merge,
                  "how splits are joined: auto, launch, dependent or slices")
       ->capture_default_str();
+  app.add_flag("!--no-cooperative", job.cooperative,
+               "cuda: plain launches of grids whose CTAs wait for each other; "
+               "only where nothing else uses the card");
   app.add_option("--compute", job.compute, "auto, bf16, fp8, fp8_fast")
       ->capture_default_str();
   app.add_option("--kernel", job.kernel, "auto, decode, prefill, swapab")

@@ -266,8 +266,10 @@ TEST(Cuda, DevicesKeepApart) {
 
 std::vector<Problem> soakProblems() {
   std::vector<Problem> problems(4, smallProblem());
-  for (Problem &problem : problems)
+  for (Problem &problem : problems) {
     problem.numHeads = 2;
+    problem.merge = "dependent";
+  }
   problems[1].numSplits = 1;
   problems[1].hasSink = true;
   problems[1].lse = LseKind::BaseE;

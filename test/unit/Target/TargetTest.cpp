@@ -47,10 +47,12 @@ TEST(Target, BlackwellHasWhatHopperLacks) {
     EXPECT_TRUE(target->has(Feature::BulkCopy));
     EXPECT_TRUE(target->has(Feature::SetMaxNReg));
     EXPECT_FALSE(target->has(Feature::FastClusters));
+    EXPECT_TRUE(target->has(Feature::DependentLaunch));
   }
   EXPECT_TRUE(hopper->has(Feature::BulkCopy));
   EXPECT_TRUE(hopper->has(Feature::SetMaxNReg));
   EXPECT_TRUE(hopper->has(Feature::FastClusters));
+  EXPECT_TRUE(hopper->has(Feature::DependentLaunch));
 }
 
 TEST(Target, CardsNameKnownTargets) {
