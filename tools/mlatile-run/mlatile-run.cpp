@@ -45,9 +45,6 @@ void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--seed", in.seed, "of the problem and of the warp order")
       ->capture_default_str();
   addPlanOptions(app, line.job);
-  app.add_flag("!--no-cooperative", line.job.cooperative,
-               "cuda: plain launches of grids whose CTAs wait for each other; "
-               "only where nothing else uses the card");
   app.add_option("--target", line.job.target,
                  "target (default: the device's, sm_120a on sim)");
   app.add_option("--device", line.device, "sim or cuda")
