@@ -36,8 +36,8 @@ void copyConstantsToUses(tile::KernelOp kernel) {
 
 class Assigner {
 public:
-  Assigner(tile::KernelOp kernel, const LayoutClasses &classes, int numWarps)
-      : kernel(kernel), classes(classes), numWarps(numWarps) {}
+  Assigner(tile::KernelOp kernel, const LayoutClasses &classes)
+      : kernel(kernel), classes(classes) {}
 
   LogicalResult run() {
     setTypes();
@@ -136,8 +136,8 @@ private:
       convertOperand(op->getOpOperand(0), *layout);
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       std::string error;
-      auto layout =
-          LayoutClasses::gatherLayout(gather.getIds(), numWarps, &error);
+      int warps = tilegpu::warpsAround(gather).value_or(1);
+      auto layout = LayoutClasses::gatherLayout(gather.getIds(), warps, &error);
       if (!layout)
         return op->emitOpError(error);
       convertOperand(gather.getIdsMutable(), *layout);
@@ -147,24 +147,23 @@ private:
 
   tile::KernelOp kernel;
   const LayoutClasses &classes;
-  int numWarps;
 };
 
 struct AssignLayoutsPass : impl::AssignLayoutsBase<AssignLayoutsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto numWarps = kernel->getAttrOfType<IntegerAttr>("num_warps");
+      bool hasRoles = !kernel.getBody().getOps<tilegpu::RolesOp>().empty();
       if (!numWarps || numWarps.getInt() < 1 || numWarps.getInt() > 32 ||
-          !llvm::isPowerOf2_64(numWarps.getInt())) {
+          !(hasRoles || llvm::isPowerOf2_64(numWarps.getInt()))) {
         kernel.emitOpError(
             "expected num_warps to be a power of two from 1 to 32; is the "
             "kernel specialised?");
         return signalPassFailure();
       }
       copyConstantsToUses(kernel);
-      auto classes = LayoutClasses::compute(kernel, numWarps.getInt());
-      if (failed(classes) ||
-          failed(Assigner(kernel, *classes, numWarps.getInt()).run()))
+      auto classes = LayoutClasses::compute(kernel);
+      if (failed(classes) || failed(Assigner(kernel, *classes).run()))
         return signalPassFailure();
     }
   }

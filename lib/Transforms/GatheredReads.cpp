@@ -144,21 +144,21 @@ private:
 
 } // namespace
 
-LogicalResult replaceByReads(tile::GatherOp gather, const CacheFormat &format,
+LogicalResult replaceByReads(Operation *op, Value rows, Value ok,
+                             const CacheFormat &format,
                              const GatheredStage &stage,
                              const llvm::DenseSet<Operation *> &operands,
                              OpBuilder &entry) {
-  OpBuilder b(gather);
-  Location loc = gather.getLoc();
-  auto okType = cast<RankedTensorType>(gather.getOk().getType());
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  auto okType = cast<RankedTensorType>(ok.getType());
   auto slotType = okType.clone(b.getI32Type());
   Value slots = tilegpu::LoadSharedOp::create(b, loc, slotType, stage.slots);
   Value minusOne = tile::FullOp::create(b, loc, slotType, constant(b, loc, -1));
-  gather.getOk().replaceAllUsesWith(arith::CmpIOp::create(
+  ok.replaceAllUsesWith(arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::sgt, slots, minusOne));
 
-  for (Operation *user :
-       llvm::make_early_inc_range(gather.getRows().getUsers())) {
+  for (Operation *user : llvm::make_early_inc_range(rows.getUsers())) {
     auto dequant = dyn_cast<tile::DequantOp>(user);
     if (!dequant)
       return user->emitOpError("expected gathered rows to go to tile.dequant");
@@ -170,7 +170,6 @@ LogicalResult replaceByReads(tile::GatherOp gather, const CacheFormat &format,
     dequant.getResult().replaceAllUsesWith(*field);
     dequant.erase();
   }
-  gather.erase();
   return success();
 }
 

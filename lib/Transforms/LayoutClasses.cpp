@@ -21,6 +21,10 @@ DistributedLayout::Coords tensorShape(Value value) {
 namespace {
 bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
 
+int warpsOf(Value value) {
+  return static_cast<int>(tilegpu::warpsAround(value).value_or(1));
+}
+
 /// The layout of `shape` over fewer warps, copied to the others.
 DistributedLayout::Result copyToWarps(const DistributedLayout &layout,
                                       int numWarps) {
@@ -165,7 +169,7 @@ LogicalResult LayoutClasses::anchor(tile::KernelOp kernel) {
     }
     std::string error;
     Value result = op->getResult(0);
-    auto layout = dotLayout(op, a, b, warps, numWarps, &error);
+    auto layout = dotLayout(op, a, b, warps, warpsOf(result), &error);
     if (!layout)
       return op->emitOpError(error);
     if (!assign(result, layout) && *find(result) != *layout)
@@ -177,7 +181,8 @@ LogicalResult LayoutClasses::anchor(tile::KernelOp kernel) {
     return failure();
   walk = kernel->walk([&](tile::GatherOp gather) -> WalkResult {
     std::string error;
-    auto layout = gatherLayout(gather.getIds(), numWarps, &error);
+    auto layout =
+        gatherLayout(gather.getIds(), warpsOf(gather.getOk()), &error);
     if (!layout)
       return gather.emitOpError(error);
     assign(gather.getIds(), layout);
@@ -240,12 +245,11 @@ bool LayoutClasses::seedOne(tile::KernelOp kernel) {
   if (type.getElementType().isIntOrFloat())
     bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
   return assign(best, DistributedLayout::blocked(tensorShape(best), bytes,
-                                                 numWarps, &seedError));
+                                                 warpsOf(best), &seedError));
 }
 
-FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
-                                                int numWarps) {
-  LayoutClasses result(numWarps);
+FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel) {
+  LayoutClasses result;
   WalkResult isStatic = kernel->walk([&](Operation *op) -> WalkResult {
     if (isa<tile::ReduceOp>(op) && !isTensor(op->getResult(0)))
       return op->emitOpError("reduction to a scalar is not built yet");
@@ -274,7 +278,7 @@ FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
     if (entry->isLeader() && !result.layouts.count(entry->getData())) {
       Value value = Value::getFromOpaquePointer(entry->getData());
       emitError(value.getLoc(), "no layout of ")
-          << value.getType() << " over " << numWarps
+          << value.getType() << " over " << warpsOf(value)
           << " warps: " << result.seedError;
       return failure();
     }

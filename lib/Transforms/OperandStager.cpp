@@ -109,6 +109,10 @@ Value OperandStager::inLayout(OpBuilder &b, Value value,
   auto type = withLayout(cast<RankedTensorType>(value.getType()), wanted);
   if (staysInRegisters(type.getElementType(), layoutOf(value), wanted))
     return tilegpu::ConvertLayoutOp::create(b, value.getLoc(), type, value);
+  // What was read from a buffer, whole, is read there again.
+  if (auto load = value.getDefiningOp<tilegpu::LoadSharedOp>())
+    return tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
+                                         load.getBuffer());
   return tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
                                        stage(value, name));
 }

@@ -69,8 +69,7 @@ bool columnsFit(Operation *dot, unsigned number, bool transposed, int packing) {
     size /= scaled.getScale().getType().getDimSize(scaled.getBlockDim());
     given = scaled.getWarps();
     // Every block is spread over all that there are.
-    if (auto kernel = dot->getParentOfType<tile::KernelOp>())
-      warps = kernel.getWarpCount().value_or(1);
+    warps = tilegpu::warpsAround(dot).value_or(1);
   } else {
     given = cast<tile::DotOp>(dot).getWarps();
   }

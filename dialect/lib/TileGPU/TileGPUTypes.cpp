@@ -116,3 +116,4 @@ MBarriersType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " mbarriers, got " << count;
   return success();
 }
+

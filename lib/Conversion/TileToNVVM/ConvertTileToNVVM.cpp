@@ -2,6 +2,8 @@
 //
 // Assembles convert-tile-to-nvvm: see Passes.td for what it promises.
 #include "DissolveStructs.h"
+#include "RolesToNVVM.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Conversion/TileToNVVM/Passes.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -33,6 +35,7 @@ struct ConvertTileToNVVMPass
     }
     if (failed(lowerControlFlow(module)) || failed(convert(module, *chip)))
       return signalPassFailure();
+    inlineRoles(module);
     module.walk([](LLVM::LLVMFuncOp function) { dissolveStructs(function); });
   }
 
@@ -71,7 +74,8 @@ private:
 
     ConversionTarget legality(getContext());
     legality.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-    legality.addLegalOp<ModuleOp>();
+    // Roles keep their regions, where thread numbers belong, to the end.
+    legality.addLegalOp<ModuleOp, tilegpu::RolesOp, tilegpu::RoleEndOp>();
     return applyFullConversion(module, legality, std::move(patterns));
   }
 };
