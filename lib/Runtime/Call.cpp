@@ -269,6 +269,7 @@ Call prepare(const Arguments &a) {
   problem.kernel = a.kernel;
   problem.compute = a.compute;
   problem.numSplits = a.numSplits;
+  problem.params = a.params;
   problem.target = a.target;
   problem.numSMs = a.numSMs;
   validate(problem);

@@ -22,7 +22,10 @@ namespace {
 /// computed while the last one is read.
 constexpr int64_t kRecordStages = 2;
 /// Registers of a thread that only copies.
-constexpr int64_t kGatherRegisters = 40;
+constexpr int64_t kGatherRegisters = 24;
+/// What a thread of second products, which keeps their sums through the loop,
+/// has more than one of first products.
+constexpr int64_t kSumRegisters = 40;
 /// Most registers that a role is given unasked: 255 is the most of a thread.
 constexpr int64_t kMostRegisters = 248;
 
@@ -52,20 +55,19 @@ std::array<int64_t, kNumRoles> chooseRegisters(const tile::RoleSplit &split) {
   if (!result[0])
     result[0] = kGatherRegisters;
   left -= result[0] * split.warps[0];
-  int64_t open = 0;
+  auto clamped = [](int64_t registers) {
+    return std::clamp<int64_t>(registers / 8 * 8, 24, kMostRegisters);
+  };
   for (int i : {1, 2})
-    if (result[i])
-      left -= result[i] * split.warps[i];
-    else
-      open += split.warps[i];
-  for (int i : {1, 2}) {
-    if (result[i])
-      continue;
-    // What rounding leaves goes to the second products.
-    result[i] = std::clamp<int64_t>(left / open / 8 * 8, 24, kMostRegisters);
     left -= result[i] * split.warps[i];
-    open -= split.warps[i];
-  }
+  if (!result[2])
+    result[2] = result[1] ? clamped(left / split.warps[2])
+                          : clamped((left + kSumRegisters * split.warps[1]) /
+                                    (split.warps[1] + split.warps[2]));
+  else if (!result[1])
+    return {result[0], clamped(left / split.warps[1]), result[2]};
+  if (!result[1])
+    result[1] = clamped((left - result[2] * split.warps[2]) / split.warps[1]);
   return result;
 }
 

@@ -57,6 +57,13 @@ int packingAlongK(Value a, Value b) {
                   packing(b, /*whenTransposed=*/true));
 }
 
+Value readAgain(tilegpu::LoadSharedOp load, RankedTensorType type) {
+  // At the same place: the buffer may be overwritten later.
+  OpBuilder b(load);
+  return tilegpu::LoadSharedOp::create(b, load.getLoc(), type,
+                                       load.getBuffer());
+}
+
 Value OperandStager::alloc(Location loc, StringRef name,
                            ArrayRef<int64_t> shape, Type element) {
   auto type = tilegpu::BufferType::get(entry.getContext(), shape, element);
@@ -109,10 +116,8 @@ Value OperandStager::inLayout(OpBuilder &b, Value value,
   auto type = withLayout(cast<RankedTensorType>(value.getType()), wanted);
   if (staysInRegisters(type.getElementType(), layoutOf(value), wanted))
     return tilegpu::ConvertLayoutOp::create(b, value.getLoc(), type, value);
-  // What was read from a buffer, whole, is read there again.
   if (auto load = value.getDefiningOp<tilegpu::LoadSharedOp>())
-    return tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
-                                         load.getBuffer());
+    return readAgain(load, type);
   return tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
                                        stage(value, name));
 }

@@ -21,6 +21,7 @@ struct JobOptions {
   std::string compute = "auto", kernel = "auto", target;
   std::optional<int64_t> splits;
   std::optional<int64_t> numSMs;
+  std::vector<std::string> params; ///< NAME=VALUE, in the place of planned ones
   bool cuda = false;
   int ordinal = 0;
   std::string lse = "2"; ///< base, or "none"

@@ -128,6 +128,12 @@ Arguments PlacedCall::makeArguments() {
   a.kernel = options.kernel;
   a.compute = options.compute;
   a.numSplits = options.splits;
+  for (const std::string &param : options.params) {
+    size_t equals = param.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw ArgumentError("param", "expected NAME=VALUE, got " + param);
+    a.params[param.substr(0, equals)] = param.substr(equals + 1);
+  }
   a.target = options.target;
   a.numSMs = options.numSMs;
   return a;

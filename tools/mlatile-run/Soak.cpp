@@ -52,6 +52,8 @@ JobOptions jobOf(const Problem &p, const SoakOptions &options) {
   job.compute = p.compute;
   job.kernel = p.kernel;
   job.splits = p.numSplits;
+  for (const auto &[name, value] : p.params)
+    job.params.push_back(name + "=" + value);
   job.cuda = true;
   job.ordinal = options.ordinal;
   return job;

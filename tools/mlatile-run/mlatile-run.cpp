@@ -91,6 +91,9 @@ void addOptions(CLI::App &app, CommandLine &line) {
       ->capture_default_str();
   app.add_option("--kernel", line.job.kernel, "auto, decode, prefill, swapab")
       ->capture_default_str();
+  app.add_option("--param", line.job.params,
+                 "NAME=VALUE of the kernel in the place of what is planned, to "
+                 "measure other tiles (BH, BN, WARPS) or roles (ROLES)");
   app.add_option("--target", line.job.target,
                  "target (default: the device's, sm_120a on sim)");
   app.add_option("--num-sms", line.job.numSMs,
