@@ -8,8 +8,9 @@
 // CHECK-LABEL: llvm.func @two
 // CHECK-SAME: nvvm.minctasm = 1
 // CHECK-SAME: nvvm.reqntid = array<i32: 384>
-// CHECK: %[[WARP:.+]] = llvm.lshr %{{.+}}, %{{.+}} : i32
-// CHECK: nvvm.barrier{{0?}}
+// CHECK: %[[T:.+]] = nvvm.read.ptx.sreg.tid.x
+// CHECK: %[[WARP:.+]] = llvm.lshr %[[T]], %{{.+}} : i32
+// CHECK: nvvm.barrier
 // CHECK: %[[EIGHT:.+]] = llvm.mlir.constant(8 : i32)
 // CHECK: %[[WIDE:.+]] = llvm.icmp "ult" %[[WARP]], %[[EIGHT]]
 // CHECK: llvm.cond_br %[[WIDE]], ^[[A:bb[0-9]+]], ^[[B:bb[0-9]+]]
@@ -21,7 +22,6 @@ tile.kernel @two warps(12) (%v : !tile.view<[H], f32>, %h : index) {
   tilegpu.roles
   // CHECK: ^[[A]]:
   // CHECK-NEXT: nvvm.setmaxregister increase 216
-  // CHECK: %[[T:.+]] = nvvm.read.ptx.sreg.tid.x
   // CHECK: llvm.and %[[T]], %{{.+}} : i32
   // CHECK: nvvm.barrier id = %{{.+}} number_of_threads = %{{.+}}
   role "wide" warps(8) registers(216) {
