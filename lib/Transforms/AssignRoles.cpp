@@ -32,6 +32,7 @@ constexpr int64_t kMostRegisters = 248;
 /// Values that cross together: nothing that waits for the other role stands
 /// between the first definition and the last.
 struct Record {
+  Role sender;
   Block *block;
   SmallVector<Value> values; ///< in the order of their definitions
   Value channel;
@@ -150,21 +151,34 @@ private:
         rowChannels[gather] = both ? reuse(loop.getBody(), made) : made;
       }
     }
-    used.clear();
-    for (const auto &[block, values] : partition.getCrossing())
-      makeRecords(*block, values.getArrayRef());
-    for (Record &record : records) {
-      bool inLoop = isa<scf::ForOp>(record.block->getParentOp());
-      Value made = channel(b, record.values.front().getLoc(), "handover",
-                           inLoop ? kRecordStages : 1,
-                           TypeRange(ValueRange(record.values)));
-      record.channel = inLoop ? reuse(record.block, made) : made;
+    for (Role sender : {Role::Gather, Role::First}) {
+      used.clear();
+      size_t first = records.size();
+      for (const auto &[block, values] : partition.getCrossing(sender))
+        makeRecords(sender, *block, values.getArrayRef());
+      for (size_t i = first; i < records.size(); ++i) {
+        Record &record = records[i];
+        bool inLoop = isa<scf::ForOp>(record.block->getParentOp());
+        Value made = channel(b, record.values.front().getLoc(),
+                             sender == Role::Gather ? "converted" : "handover",
+                             inLoop ? kRecordStages : 1,
+                             TypeRange(ValueRange(record.values)));
+        bool all = receives(Role::Second, record) &&
+                   (sender == Role::First || receives(Role::First, record));
+        record.channel = inLoop && all ? reuse(record.block, made) : made;
+      }
     }
   }
 
-  void makeRecords(Block &block, ArrayRef<Value> crossing) {
+  bool receives(Role role, const Record &record) {
+    return llvm::any_of(record.values, [&](Value value) {
+      return partition.receives(role, value);
+    });
+  }
+
+  void makeRecords(Role sender, Block &block, ArrayRef<Value> crossing) {
     llvm::SmallDenseSet<Value> wanted(crossing.begin(), crossing.end());
-    Record record{&block, {}, {}};
+    Record record{sender, &block, {}, {}};
     auto collect = [&](ValueRange values) {
       for (Value value : values)
         if (wanted.contains(value))
@@ -249,7 +263,9 @@ private:
                            map.lookupOrDefault(loop.getUpperBound()),
                            map.lookupOrDefault(loop.getStep()), inits);
     copied->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-    copied->removeDiscardableAttr(tile::TileDialect::kPipelineAttr);
+    // Rows that leave the role as they come have a channel in its place.
+    if (role != Role::Gather || !split.converts)
+      copied->removeDiscardableAttr(tile::TileDialect::kPipelineAttr);
     Block *body = copied.getBody();
     if (!body->empty()) // the builder's own, where nothing is carried
       body->back().erase();
@@ -275,10 +291,9 @@ private:
 
   /// Sends the record of `from` that is complete after `op`.
   void send(Role role, Block &from, Operation *op, OpBuilder &b) {
-    if (role != Role::First)
-      return;
     for (Record &record : records) {
-      if (record.block != &from || record.last() != op)
+      if (record.sender != role || record.block != &from ||
+          record.last() != op)
         continue;
       SmallVector<Value> values;
       for (Value value : record.values)
@@ -316,9 +331,9 @@ private:
         map.map(original, received);
     };
     Operation *op = value.getDefiningOp();
-    if (op && role != Role::Gather && isa<tile::GatherOp>(op))
+    if (op && partition.reads(role, op))
       return take(rowChannels.lookup(op), op->getResults());
-    if (role == Role::Second)
+    if (partition.receives(role, value))
       for (Record &record : records)
         if (llvm::is_contained(record.values, value))
           return take(record.channel, record.values);
@@ -456,7 +471,8 @@ struct AssignRolesPass : impl::AssignRolesBase<AssignRolesPass> {
     if (!split)
       return success();
     bool shareBefore = llvm::isPowerOf2_64(split->totalWarps());
-    auto partition = RolePartition::compute(kernel, shareBefore);
+    auto partition =
+        RolePartition::compute(kernel, shareBefore, split->converts);
     if (failed(partition))
       return failure();
     kernel->removeAttr(tile::TileDialect::kRolesAttr);

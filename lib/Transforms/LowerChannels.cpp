@@ -33,6 +33,14 @@ struct Turn {
   Value stage, parity;
 };
 
+/// Masks travel as bytes.
+Type inMemory(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getElementType().isInteger(1))
+    return tensor.clone(IntegerType::get(type.getContext(), 8));
+  return type;
+}
+
 /// More values that a loop carries: they start as `inits`, the body returns
 /// them unchanged until their yields are set (setLastYields).
 scf::ForOp carryMore(scf::ForOp loop, ValueRange inits) {
@@ -132,7 +140,7 @@ private:
       arrivals = 2 * 32 * sending;
     } else {
       for (Type record : type.getTypes()) {
-        auto tensor = cast<RankedTensorType>(record);
+        auto tensor = cast<RankedTensorType>(inMemory(record));
         auto buffer = BufferType::get(op.getContext(), tensor.getShape(),
                                       tensor.getElementType());
         if (tensor.getRank() == 2)
@@ -242,9 +250,13 @@ private:
     if (gather) {
       channel.rows.issue(b, gather, gather.getIds(), turn.stage, channel.full);
     } else {
-      for (auto [value, ring] : llvm::zip(send.getValues(), channel.values))
-        StoreSharedOp::create(b, loc, value,
+      for (auto [value, ring] : llvm::zip(send.getValues(), channel.values)) {
+        Value stored = value;
+        if (Type type = inMemory(value.getType()); type != value.getType())
+          stored = arith::ExtUIOp::create(b, loc, type, value);
+        StoreSharedOp::create(b, loc, stored,
                               StageOp::create(b, loc, ring, turn.stage));
+      }
       arrive(b, loc, channel.full, turn.stage);
     }
     advance(b, loc, channel, turn);
@@ -292,10 +304,15 @@ private:
                                 operands, entry)))
         return failure();
     } else {
-      for (auto [value, ring] : llvm::zip(receive.getValues(), channel.values))
-        value.replaceAllUsesWith(LoadSharedOp::create(
-            b, loc, value.getType(),
-            StageOp::create(b, loc, ring, turn.stage)));
+      for (auto [value, ring] :
+           llvm::zip(receive.getValues(), channel.values)) {
+        Type type = inMemory(value.getType());
+        Value read = LoadSharedOp::create(
+            b, loc, type, StageOp::create(b, loc, ring, turn.stage));
+        if (type != value.getType())
+          read = arith::TruncIOp::create(b, loc, value.getType(), read);
+        value.replaceAllUsesWith(read);
+      }
     }
     OpBuilder atEnd(receive->getBlock()->getTerminator());
     arrive(atEnd, loc, channel.empty, turn.stage);

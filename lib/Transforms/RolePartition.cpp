@@ -56,10 +56,11 @@ bool RolePartition::isMadeAgain(Operation *op) const {
 }
 
 FailureOr<RolePartition> RolePartition::compute(tile::KernelOp kernel,
-                                                bool shareBefore) {
-  RolePartition result(kernel, shareBefore);
+                                                bool shareBefore,
+                                                bool converts) {
+  RolePartition result(kernel, shareBefore, converts);
   if (failed(result.findPart()) || failed(result.findProducts()) ||
-      failed(result.findNeeds()))
+      failed(result.findSinks(kernel.getBody().front())))
     return failure();
   return result;
 }
@@ -210,11 +211,15 @@ LogicalResult RolePartition::findSinks(Block &block) {
   return success();
 }
 
-LogicalResult RolePartition::findNeeds() {
-  if (failed(findSinks(kernel.getBody().front())))
-    return failure();
-  // In the order of the program: what crosses is found by walking uses.
-  return success();
+LogicalResult RolePartition::cross(Role from, Role role, Value value,
+                                   Operation *user) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return user->emitOpError("cannot be given to a role: expected only tiles "
+                             "of other roles, got ")
+           << value.getType();
+  crossing[static_cast<int>(from)][value.getParentBlock()].insert(value);
+  of(role).received.insert(value);
+  return need(from, value, user);
 }
 
 LogicalResult RolePartition::need(Role role, Value value, Operation *user) {
@@ -226,8 +231,11 @@ LogicalResult RolePartition::need(Role role, Value value, Operation *user) {
           return failure();
     return success();
   }
-  if (auto gather = value.getDefiningOp<tile::GatherOp>();
-      gather && role != Role::Gather) {
+  auto gather = value.getDefiningOp<tile::GatherOp>();
+  if (converts && role != Role::Gather &&
+      (gather || value.getDefiningOp<tile::DequantOp>()))
+    return cross(Role::Gather, role, value, user);
+  if (gather && role != Role::Gather) {
     of(role).gathers.insert(gather);
     return success();
   }
@@ -239,14 +247,8 @@ LogicalResult RolePartition::need(Role role, Value value, Operation *user) {
                              "depend on ")
            << (on == Depends::OnSecond ? "second" : "first") << " products";
   bool crosses = role == Role::Second && on == Depends::OnFirst;
-  if (crosses && !(op && isExpansion(op))) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return user->emitOpError("cannot be given to a role: expected only tiles "
-                               "of first products, got ")
-             << value.getType();
-    crossing[value.getParentBlock()].insert(value);
-    return need(Role::First, value, user);
-  }
+  if (crosses && !(op && isExpansion(op)))
+    return cross(Role::First, role, value, user);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop) // of an operation that is needed as a whole

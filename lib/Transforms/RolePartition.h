@@ -20,9 +20,10 @@ class RolePartition {
 public:
   /// Fails with an error that says why there is nothing to partition.
   /// `shareBefore`: tiles from before the part are made by all warps; else by
-  /// the role that needs them.
-  static mlir::FailureOr<RolePartition> compute(tile::KernelOp kernel,
-                                                bool shareBefore);
+  /// the role that needs them. `converts`: `Gather` reads its rows itself, and
+  /// what the others need of them crosses.
+  static mlir::FailureOr<RolePartition>
+  compute(tile::KernelOp kernel, bool shareBefore, bool converts);
 
   /// The operations of the part, in order, without the kernel's end.
   llvm::ArrayRef<mlir::Operation *> getPart() const { return part; }
@@ -34,11 +35,17 @@ public:
   bool needs(Role role, mlir::scf::ForOp loop, unsigned i) const {
     return of(role).carried.contains({loop, i});
   }
-  /// Values of `First` that `Second` uses, by the block in which they are
-  /// defined, in order.
+  /// Values of a role that other roles use, by the block in which they are
+  /// defined.
   using Crossing =
       llvm::MapVector<mlir::Block *, llvm::SetVector<mlir::Value>>;
-  const Crossing &getCrossing() const { return crossing; }
+  const Crossing &getCrossing(Role from) const {
+    return crossing[static_cast<int>(from)];
+  }
+  /// Whether a role uses a value of an earlier one.
+  bool receives(Role role, mlir::Value value) const {
+    return of(role).received.contains(value);
+  }
   /// Roles other than `Gather` that read the rows of a gather.
   bool reads(Role role, mlir::Operation *gather) const {
     return of(role).gathers.contains(gather);
@@ -57,10 +64,11 @@ private:
   struct Needs {
     llvm::SetVector<mlir::Operation *> ops, gathers;
     llvm::SetVector<std::pair<mlir::Operation *, unsigned>> carried;
+    llvm::SetVector<mlir::Value> received;
   };
 
-  RolePartition(tile::KernelOp kernel, bool shareBefore)
-      : kernel(kernel), shareBefore(shareBefore) {}
+  RolePartition(tile::KernelOp kernel, bool shareBefore, bool converts)
+      : kernel(kernel), shareBefore(shareBefore), converts(converts) {}
 
   mlir::LogicalResult findPart();
   mlir::LogicalResult findProducts();
@@ -71,7 +79,8 @@ private:
   Depends dependsOn(mlir::Operation *op) const;
 
   mlir::LogicalResult findSinks(mlir::Block &block);
-  mlir::LogicalResult findNeeds();
+  mlir::LogicalResult cross(Role from, Role role, mlir::Value value,
+                            mlir::Operation *user);
   mlir::LogicalResult need(Role role, mlir::Value value, mlir::Operation *user);
   mlir::LogicalResult need(Role role, mlir::Operation *op);
   mlir::LogicalResult needCarried(Role role, mlir::scf::ForOp loop, unsigned i);
@@ -80,12 +89,12 @@ private:
   const Needs &of(Role role) const { return roles[static_cast<int>(role)]; }
 
   tile::KernelOp kernel;
-  bool shareBefore;
+  bool shareBefore, converts;
   llvm::SmallVector<mlir::Operation *> part;
   llvm::DenseMap<mlir::Value, Depends> depends;
   llvm::SetVector<mlir::Operation *> products, second;
   Needs roles[kNumRoles];
-  Crossing crossing;
+  Crossing crossing[kNumRoles];
 };
 
 /// The values that an operation uses: its operands, and what operations inside

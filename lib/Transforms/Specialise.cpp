@@ -55,7 +55,7 @@ FailureOr<Attribute> parseValue(KernelOp kernel, ParameterAttr param,
       return kernel.emitOpError()
              << "parameter " << name
              << ": expected none, or warps that gather, of first and of second "
-                "products, like 4+4+8 or 4:40+4:152+8:160, got '"
+                "products, like 4+4+8, 4c+4+8 or 4:40+4:152+8:160, got '"
              << text << "'";
     return Attribute(builder.getStringAttr(text));
   }

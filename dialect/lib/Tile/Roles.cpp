@@ -20,6 +20,8 @@ std::optional<RoleSplit> parseRoleSplit(StringRef text) {
   RoleSplit split{};
   for (auto [i, part] : llvm::enumerate(parts)) {
     auto [warps, registers] = part.split(':');
+    if (i == 0)
+      split.converts = warps.consume_back("c");
     if (!number(warps, split.warps[i]))
       return std::nullopt;
     if (part.contains(':') && !number(registers, split.registers[i]))

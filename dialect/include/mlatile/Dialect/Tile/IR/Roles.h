@@ -17,13 +17,15 @@ struct RoleSplit {
   std::array<int64_t, kRoles> warps;
   /// Registers a thread; 0 where the compiler chooses.
   std::array<int64_t, kRoles> registers;
+  /// The warps that gather also read the rows: convert them once for the others.
+  bool converts = false;
 
   int64_t totalWarps() const { return warps[0] + warps[1] + warps[2]; }
 };
 
 /// All warps are equal.
 inline constexpr llvm::StringLiteral kNoRoles = "none";
-/// `4+4+8` or `4:40+4:152+8:160`; nothing if the text is none of that. Which
+/// `4+4+8`, `4c+4+8` or `4:40+4:152+8:160`; nothing if the text is none of that. Which
 /// numbers are legal is a matter of `tilegpu.roles`.
 std::optional<RoleSplit> parseRoleSplit(llvm::StringRef text);
 /// Whether a parameter of kind `roles` may have this value.
