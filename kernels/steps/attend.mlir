@@ -3,11 +3,12 @@
 // The recurrence over a list of candidates, heads on the rows. In base 2:
 //
 //   s[h, c] = scale * log2(e) * <q[h], key[c]>          (-inf if c is skipped)
-//   m' = max(m, max_c s),  p = 2^(s - m'),  l' = l 2^(m - m') + sum_c p
-//   o' = o 2^(m - m') + p @ value
+//   m' = max_c s if that is above m + 8, else m
+//   p = 2^(s - m'),  l' = l 2^(m - m') + sum_c p,  o' = o 2^(m - m') + p @ value
 //
-// A row without a valid candidate keeps m = -inf and l = 0; the reference that
-// is subtracted is then 0, so that -inf - -inf is never formed.
+// m is a reference and not the maximum: it changes rarely, so that o is rarely
+// rescaled; p is at most 2^8. A row without a valid candidate keeps m = -inf and
+// l = 0; what is subtracted is then 0, so that -inf - -inf is never formed.
 //
 // Scales that are powers of two are multiplied into the keys, which stay exact.
 // fp32 scales multiply sums of scores, and p on its way to the values, in f32.
@@ -50,6 +51,8 @@ func.func private @attend(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices 
   %zero = tile.full %f0 : f32 -> !row
   %s_zero = tile.full %f0 : f32 -> !s
   %s_ninf = tile.full %ninf_ : f32 -> !s
+  %slack_ = arith.constant 8.0 : f32
+  %slack = tile.full %slack_ : f32 -> !row
   %scale2_ = arith.mulf %sm_scale, %log2e : f32
   %scale2 = tile.full %scale2_ : f32 -> !s
 
@@ -87,7 +90,9 @@ func.func private @attend(%qn : !qn, %qr : !qr, %kv : !tile.pool<FMT>, %indices 
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
     %mt = tile.reduce maximumf %s along 1 : !s -> !row
-    %m1 = arith.maximumf %m0, %mt : !row
+    %most = arith.addf %m0, %slack : !row
+    %over = arith.cmpf ogt, %mt, %most : !row
+    %m1 = arith.select %over, %mt, %m0 : !rowm, !row
     %none = arith.cmpf oeq, %m1, %ninf : !row
     %ref = arith.select %none, %zero, %m1 : !rowm, !row
     %dm = arith.subf %m0, %ref : !row

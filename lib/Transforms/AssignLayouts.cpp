@@ -129,6 +129,12 @@ private:
       if (failed(slice))
         return WalkResult::interrupt();
       convertOperand(op->getOpOperand(0), *slice);
+    } else if (auto scale = dyn_cast<tilegpu::ScaleOp>(op)) {
+      auto slice =
+          sliceOf(scale.getResult(), static_cast<int>(scale.getAxis()));
+      if (failed(slice))
+        return WalkResult::interrupt();
+      convertOperand(scale.getFactorMutable(), *slice);
     } else if (auto trans = dyn_cast<tile::TransposeOp>(op)) {
       auto layout = tilegpu::transposedLayout(layoutOf(trans.getResult()));
       if (!layout)

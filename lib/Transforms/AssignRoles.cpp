@@ -21,11 +21,11 @@ namespace {
 /// Places of a channel for values of first products: the next record is
 /// computed while the last one is read.
 constexpr int64_t kRecordStages = 2;
-/// Registers of a thread that only copies.
-constexpr int64_t kGatherRegisters = 24;
+/// Registers of a thread that only copies; of one that converts too.
+constexpr int64_t kGatherRegisters = 32, kConvertRegisters = 48;
 /// What a thread of second products, which keeps their sums through the loop,
 /// has more than one of first products.
-constexpr int64_t kSumRegisters = 40;
+constexpr int64_t kSumRegisters = 48;
 /// Most registers that a role is given unasked: 255 is the most of a thread.
 constexpr int64_t kMostRegisters = 248;
 
@@ -54,7 +54,7 @@ std::array<int64_t, kNumRoles> chooseRegisters(const tile::RoleSplit &split) {
   int64_t left = 65536 / (32 * warps) / 8 * 8 * warps;
   auto result = split.registers;
   if (!result[0])
-    result[0] = kGatherRegisters;
+    result[0] = split.converts ? kConvertRegisters : kGatherRegisters;
   left -= result[0] * split.warps[0];
   auto clamped = [](int64_t registers) {
     return std::clamp<int64_t>(registers / 8 * 8, 24, kMostRegisters);
@@ -212,8 +212,10 @@ private:
     if (failed(copy(role, kernel.getBody().front(), b)))
       return failure();
     head->erase();
-    if (role == Role::First)
-      arrangeWarps(block);
+    if (role != Role::Gather)
+      arrangeWarps(role, block);
+    if (role == Role::Second)
+      scaleSums(block);
     return success();
   }
 
@@ -406,30 +408,67 @@ private:
     return std::nullopt;
   }
 
-  /// Warps along the dimension that is not reduced first, so that reductions
-  /// stay in a warp; what is left along the other one.
-  void arrangeWarps(Block &block) {
+  /// Of a first product whose rows are reduced: warps along the rows first, so
+  /// that reductions stay in a warp. Of a second one whose first factor crosses:
+  /// two row tiles a warp, which share each fragment of the second factor; more
+  /// of them would take registers for as many fragments of the first one.
+  /// What is left goes along the columns; others get what they get unasked.
+  void arrangeWarps(Role role, Block &block) {
     block.walk([&](Operation *op) {
       auto dot = dyn_cast<tile::DotOp>(op);
       auto scaled = dyn_cast<tile::DotScaledOp>(op);
       if ((!dot && !scaled) || op->hasAttr("warps"))
         return;
-      auto axis = reducedAlong(op->getResult(0));
-      if (axis != 1)
-        return; // as it is without being asked: along N first
+      Value a = op->getOperand(0), b = op->getOperand(1);
+      int64_t tiles = 1;
+      if (role == Role::Second) {
+        if (!untransposed(a).value.getDefiningOp<tilegpu::ReceiveOp>())
+          return;
+        tiles = 2;
+      } else if (reducedAlong(op->getResult(0)) != 1) {
+        return;
+      }
       auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-      auto [packM, packN] =
-          accumulatorPacking(dot ? Value(dot.getA()) : Value(scaled.getA()),
-                             dot ? Value(dot.getB()) : Value(scaled.getB()));
+      auto [packM, packN] = accumulatorPacking(a, b);
       auto most = [](int64_t size, int64_t unit, int64_t warps) {
         return std::max<int64_t>(std::min(warps, (size & -size) / unit), 1);
       };
-      int64_t warpsM =
-          most(shape[0], packM ? 8 << packM : 16, warps(Role::First));
-      int64_t warpsN =
-          most(shape[1], 8 << packN, warps(Role::First) / warpsM);
-      op->setAttr("warps", DenseI64ArrayAttr::get(op->getContext(),
-                                                  {warpsM, warpsN}));
+      // Fewer row tiles where that would leave warps without work.
+      SmallVector<int64_t> arranged{0, 0};
+      for (; tiles >= 1; --tiles) {
+        int64_t warpsM =
+            most(shape[0], tiles * (packM ? 8 << packM : 16), warps(role));
+        int64_t warpsN = most(shape[1], 8 << packN, warps(role) / warpsM);
+        if (warpsM * warpsN > arranged[0] * arranged[1])
+          arranged = {warpsM, warpsN};
+      }
+      op->setAttr("warps",
+                  DenseI64ArrayAttr::get(op->getContext(), arranged));
+    });
+  }
+
+  /// Sums that a loop carries are often multiplied by factors that are all one.
+  void scaleSums(Block &block) {
+    block.walk([&](arith::MulFOp mul) {
+      for (unsigned i : {0, 1}) {
+        auto sums = dyn_cast<BlockArgument>(mul->getOperand(i));
+        auto factors =
+            mul->getOperand(1 - i).getDefiningOp<tile::BroadcastOp>();
+        auto type = dyn_cast<RankedTensorType>(mul.getType());
+        if (!sums || !factors || !type || type.getRank() != 2 ||
+            !type.getElementType().isF32() ||
+            !isa<scf::ForOp>(sums.getOwner()->getParentOp()))
+          continue;
+        OpBuilder b(mul);
+        mul.replaceAllUsesWith(
+            tilegpu::ScaleOp::create(b, mul.getLoc(), type, sums,
+                                     factors.getOperand(), factors.getAxis())
+                .getResult());
+        mul.erase();
+        if (factors->use_empty())
+          factors.erase();
+        return;
+      }
     });
   }
 

@@ -83,6 +83,8 @@ void LayoutClasses::collect(tile::KernelOp kernel) {
       unite({dot.getC(), dot.getResult()});
     } else if (auto dot = dyn_cast<tile::DotScaledOp>(op)) {
       unite({dot.getC(), dot.getResult()});
+    } else if (auto scale = dyn_cast<tilegpu::ScaleOp>(op)) {
+      unite({scale.getTile(), scale.getResult()});
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [arg, yield, result] :
            llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues(),
@@ -208,6 +210,10 @@ void LayoutClasses::propagate(tile::KernelOp kernel) {
       } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
         int axis = broadcast.getAxis();
         derive(broadcast.getResult(), broadcast.getOperand(),
+               [&](const auto &l) { return l.slice(axis); });
+      } else if (auto scale = dyn_cast<tilegpu::ScaleOp>(op)) {
+        int axis = static_cast<int>(scale.getAxis());
+        derive(scale.getResult(), scale.getFactor(),
                [&](const auto &l) { return l.slice(axis); });
       } else if (auto trans = dyn_cast<tile::TransposeOp>(op)) {
         derive(trans.getOperand(), trans.getResult(),

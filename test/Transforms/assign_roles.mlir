@@ -35,7 +35,7 @@ tile.kernel @chain warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
   // CHECK: %[[O:.+]] = scf.for {{.*}} iter_args(%[[O0:.+]] = %{{.+}}) -> (tensor<16x448xf32>)
   // CHECK-DAG: %[[R:.+]]:2 = tilegpu.receive %[[ROWS]]
   // CHECK-DAG: %[[H:.+]]:2 = tilegpu.receive %[[HAND]]
-  // CHECK-DAG: %[[B:.+]] = tile.broadcast %[[H]]#0 along 1
+  // CHECK-DAG: tilegpu.scale %[[O0]] by %[[H]]#0 along 1
   // CHECK-DAG: %[[V:.+]] = tile.dequant %[[R]]#0 nope
   // CHECK: tile.dot %[[H]]#1, %[[V]], %
   // CHECK-NOT: tile.gather
@@ -43,7 +43,7 @@ tile.kernel @chain warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
   // CHECK: tilegpu.role_end
 
   // The first product, its warps along the rows, and what is stored of it.
-  // CHECK: role "first" warps(4) registers(136) {
+  // CHECK: role "first" warps(4) registers(128) {
   // CHECK: %[[QR:.+]] = tilegpu.load_shared %[[QB]]
   // CHECK: scf.for {{.*}} -> (tensor<16xf32>)
   // CHECK: %[[K:.+]]:2 = tilegpu.receive %[[ROWS]]
@@ -52,7 +52,7 @@ tile.kernel @chain warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
   // CHECK: tile.store %{{.+}}, %max
   // CHECK: tilegpu.role_end
 
-  // CHECK: role "gather" warps(4) registers(24) {
+  // CHECK: role "gather" warps(4) registers(32) {
   // CHECK: tile.load %idx
   // CHECK: %[[G:.+]], %[[OK:.+]] = tile.gather
   // CHECK: tilegpu.send %[[G]], %[[OK]] to %[[ROWS]]

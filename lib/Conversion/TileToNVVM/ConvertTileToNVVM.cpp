@@ -60,6 +60,7 @@ private:
     populateMathPatterns(types, chip, patterns);
     populateReducePatterns(types, chip, patterns);
     populateLayoutPatterns(types, chip, patterns);
+    populateScalePatterns(types, chip, patterns);
     populateProgramPatterns(types, chip, patterns);
     populateMovmatrixPatterns(types, chip, patterns);
     populateDotPatterns(types, chip, patterns);

@@ -37,3 +37,12 @@ tile.kernel @two warps(12) (%x : f32) {
   }
   tile.return
 }
+
+// CHECK-LABEL: @scaled
+func.func @scaled(%t : tensor<16x64xf32>, %f : tensor<16xf32>, %g : tensor<64xf32>) -> tensor<16x64xf32> {
+  // CHECK: tilegpu.scale %{{.+}} by %{{.+}} along 1 : tensor<16x64xf32>, tensor<16xf32>
+  %a = tilegpu.scale %t by %f along 1 : tensor<16x64xf32>, tensor<16xf32>
+  // CHECK: tilegpu.scale %{{.+}} by %{{.+}} along 0 : tensor<16x64xf32>, tensor<64xf32>
+  %b = tilegpu.scale %a by %g along 0 : tensor<16x64xf32>, tensor<64xf32>
+  return %b : tensor<16x64xf32>
+}

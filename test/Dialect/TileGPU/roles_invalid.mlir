@@ -133,3 +133,29 @@ func.func @receive_c1(%c : !tilegpu.channel<2, [tensor<16xf32>]>) {
 tile.kernel @kernel_c8 params(BH : index = 16) warps(4) roles(BH) () {
   tile.return
 }
+
+// -----
+
+func.func @scale_c1(%t : tensor<16x64xf32>, %f : tensor<16xf32>) {
+  // expected-error@+1 {{expected a tile of two dimensions of f32 and an axis of 0 or 1, got 'tensor<16x64xf32>' along 2}}
+  %a = tilegpu.scale %t by %f along 2 : tensor<16x64xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @scale_c2(%t : tensor<16x64xf32>, %f : tensor<64xf32>) {
+  // expected-error@+1 {{expected 16 factors of f32, got 'tensor<64xf32>'}}
+  %a = tilegpu.scale %t by %f along 1 : tensor<16x64xf32>, tensor<64xf32>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 8]>
+#v = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [0]], warp = [], reps = [1]>
+func.func @scale_c3(%t : tensor<16x64xf32, #acc>, %f : tensor<16xf32, #v>) {
+  // expected-error@+1 {{expected factors in the layout of the tile without its dimension 1}}
+  %a = tilegpu.scale %t by %f along 1 : tensor<16x64xf32, #acc>, tensor<16xf32, #v>
+  return
+}
