@@ -139,6 +139,8 @@ private:
       if (auto attr = loop->getAttrOfType<tile::PipelineAttr>(
               tile::TileDialect::kPipelineAttr))
         stages = attr.getStages();
+      if (split.rowStages)
+        stages = split.rowStages;
       for (auto gather : loop.getBody()->getOps<tile::GatherOp>()) {
         // Receivers of a channel see all of it.
         if (!partition.reads(Role::First, gather) &&
@@ -151,6 +153,8 @@ private:
         rowChannels[gather] = both ? reuse(loop.getBody(), made) : made;
       }
     }
+    int64_t recordStages =
+        split.recordStages ? split.recordStages : kRecordStages;
     for (Role sender : {Role::Gather, Role::First}) {
       used.clear();
       size_t first = records.size();
@@ -161,7 +165,7 @@ private:
         bool inLoop = isa<scf::ForOp>(record.block->getParentOp());
         Value made = channel(b, record.values.front().getLoc(),
                              sender == Role::Gather ? "converted" : "handover",
-                             inLoop ? kRecordStages : 1,
+                             inLoop ? recordStages : 1,
                              TypeRange(ValueRange(record.values)));
         bool all = receives(Role::Second, record) &&
                    (sender == Role::First || receives(Role::First, record));
@@ -259,21 +263,23 @@ private:
           return failure();
         inits.push_back(map.lookupOrDefault(loop.getInitArgs()[i]));
       }
-    auto copied =
-        scf::ForOp::create(b, loop.getLoc(),
-                           map.lookupOrDefault(loop.getLowerBound()),
-                           map.lookupOrDefault(loop.getUpperBound()),
-                           map.lookupOrDefault(loop.getStep()), inits);
+    auto copied = scf::ForOp::create(
+        b, loop.getLoc(), map.lookupOrDefault(loop.getLowerBound()),
+        map.lookupOrDefault(loop.getUpperBound()),
+        map.lookupOrDefault(loop.getStep()), inits);
     copied->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     // Rows that leave the role as they come have a channel in its place.
+    StringRef pipeline = tile::TileDialect::kPipelineAttr;
     if (role != Role::Gather || !split.converts)
-      copied->removeDiscardableAttr(tile::TileDialect::kPipelineAttr);
+      copied->removeDiscardableAttr(pipeline);
+    else if (split.rowStages && copied->hasAttr(pipeline))
+      copied->setAttr(pipeline, tile::PipelineAttr::get(copied.getContext(),
+                                                        split.rowStages));
     Block *body = copied.getBody();
     if (!body->empty()) // the builder's own, where nothing is carried
       body->back().erase();
     map.map(loop.getInductionVar(), copied.getInductionVar());
-    for (auto [i, argument] :
-         llvm::zip(carried, copied.getRegionIterArgs()))
+    for (auto [i, argument] : llvm::zip(carried, copied.getRegionIterArgs()))
       map.map(loop.getRegionIterArgs()[i], argument);
     OpBuilder inner = OpBuilder::atBlockEnd(body);
     if (failed(copy(role, *loop.getBody(), inner)))
@@ -294,8 +300,7 @@ private:
   /// Sends the record of `from` that is complete after `op`.
   void send(Role role, Block &from, Operation *op, OpBuilder &b) {
     for (Record &record : records) {
-      if (record.sender != role || record.block != &from ||
-          record.last() != op)
+      if (record.sender != role || record.block != &from || record.last() != op)
         continue;
       SmallVector<Value> values;
       for (Value value : record.values)
@@ -327,8 +332,8 @@ private:
     if (value.getParentBlock() != &from || map.contains(value))
       return;
     auto take = [&](Value channel, ValueRange values) {
-      auto op = tilegpu::ReceiveOp::create(
-          b, value.getLoc(), values.getTypes(), channel);
+      auto op = tilegpu::ReceiveOp::create(b, value.getLoc(), values.getTypes(),
+                                           channel);
       for (auto [original, received] : llvm::zip(values, op.getResults()))
         map.map(original, received);
     };
@@ -378,9 +383,9 @@ private:
                                         "shared", IntegerAttr());
       tilegpu::StoreSharedOp::create(outside, value.getLoc(), value, buffer);
     }
-    map.map(value, tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
-                                                 buffer)
-                       .getTile());
+    map.map(value,
+            tilegpu::LoadSharedOp::create(b, value.getLoc(), type, buffer)
+                .getTile());
     return success();
   }
 
@@ -409,10 +414,11 @@ private:
   }
 
   /// Of a first product whose rows are reduced: warps along the rows first, so
-  /// that reductions stay in a warp. Of a second one whose first factor crosses:
-  /// two row tiles a warp, which share each fragment of the second factor; more
-  /// of them would take registers for as many fragments of the first one.
-  /// What is left goes along the columns; others get what they get unasked.
+  /// that reductions stay in a warp. Of a second one whose first factor
+  /// crosses: two row tiles a warp, which share each fragment of the second
+  /// factor; more of them would take registers for as many fragments of the
+  /// first one. What is left goes along the columns; others get what they get
+  /// unasked.
   void arrangeWarps(Role role, Block &block) {
     block.walk([&](Operation *op) {
       auto dot = dyn_cast<tile::DotOp>(op);
@@ -428,7 +434,8 @@ private:
       } else if (reducedAlong(op->getResult(0)) != 1) {
         return;
       }
-      auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+      auto shape =
+          cast<RankedTensorType>(op->getResult(0).getType()).getShape();
       auto [packM, packN] = accumulatorPacking(a, b);
       auto most = [](int64_t size, int64_t unit, int64_t warps) {
         return std::max<int64_t>(std::min(warps, (size & -size) / unit), 1);
@@ -442,8 +449,7 @@ private:
         if (warpsM * warpsN > arranged[0] * arranged[1])
           arranged = {warpsM, warpsN};
       }
-      op->setAttr("warps",
-                  DenseI64ArrayAttr::get(op->getContext(), arranged));
+      op->setAttr("warps", DenseI64ArrayAttr::get(op->getContext(), arranged));
     });
   }
 

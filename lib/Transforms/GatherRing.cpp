@@ -42,10 +42,9 @@ GatheredStage GatherRing::stage(OpBuilder &b, Location loc, Value index) const {
   GatheredStage stage;
   stage.rows = tilegpu::StageOp::create(b, loc, rows, index);
   stage.slots = tilegpu::StageOp::create(b, loc, slots, index);
-  stage.scales = scales
-                     ? Value(tilegpu::StageOp::create(b, loc, scales, index))
-                     : viewColumns(b, loc, stage.rows, format->scaleOffset,
-                                   format->groups(), b.getF32Type());
+  stage.scales = scales ? Value(tilegpu::StageOp::create(b, loc, scales, index))
+                        : viewColumns(b, loc, stage.rows, format->scaleOffset,
+                                      format->groups(), b.getF32Type());
   return stage;
 }
 

@@ -169,8 +169,8 @@ LogicalResult replaceByReads(Operation *op, Value rows, Value ok,
   auto slotType = okType.clone(b.getI32Type());
   Value slots = tilegpu::LoadSharedOp::create(b, loc, slotType, stage.slots);
   Value minusOne = tile::FullOp::create(b, loc, slotType, constant(b, loc, -1));
-  ok.replaceAllUsesWith(arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::sgt, slots, minusOne));
+  ok.replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                                              slots, minusOne));
 
   for (Operation *user : llvm::make_early_inc_range(rows.getUsers())) {
     auto dequant = dyn_cast<tile::DequantOp>(user);

@@ -189,8 +189,9 @@ private:
       return;
     if (inserting) {
       OpBuilder b(op);
-      tilegpu::SyncOp::create(
-          b, op->getLoc(), need == Need::All ? scope : tilegpu::SyncScope::Warp);
+      tilegpu::SyncOp::create(b, op->getLoc(),
+                              need == Need::All ? scope
+                                                : tilegpu::SyncScope::Warp);
     }
     needed = std::max(needed, need);
     apply(need, state);
@@ -214,7 +215,7 @@ private:
     }
   }
 
-  llvm::DenseSet<Operation *> guarded; ///< allocs, by mbarriers
+  llvm::DenseSet<Operation *> guarded;                ///< allocs, by mbarriers
   tilegpu::SyncScope scope = tilegpu::SyncScope::Cta; ///< of Need::All
   bool inserting = true;
   Need needed = Need::None; ///< the strongest since it was reset

@@ -188,7 +188,7 @@ private:
         result = walk(loop, channel, turn);
       else
         result = op->emitOpError("expected channels to be used in blocks of "
-                                "roles and of scf.for only");
+                                 "roles and of scf.for only");
       if (failed(result))
         return failure();
     }
@@ -226,11 +226,10 @@ private:
     Value atLast =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn.stage,
                               constant(b, loc, channel.stages - 1));
-    turn.parity =
-        arith::SelectOp::create(b, loc, atLast, other, turn.parity);
-    turn.stage = arith::SelectOp::create(
-        b, loc, atLast, constant(b, loc, 0),
-        arith::AddIOp::create(b, loc, turn.stage, one));
+    turn.parity = arith::SelectOp::create(b, loc, atLast, other, turn.parity);
+    turn.stage =
+        arith::SelectOp::create(b, loc, atLast, constant(b, loc, 0),
+                                arith::AddIOp::create(b, loc, turn.stage, one));
   }
 
   static void arrive(OpBuilder &b, Location loc, Value bars, Value stage) {
@@ -241,8 +240,8 @@ private:
   LogicalResult lower(SendOp send, Channel &channel, Turn &turn) {
     OpBuilder b(send);
     Location loc = send.getLoc();
-    Value freed = arith::XOrIOp::create(b, loc, turn.parity,
-                                        constant(b, loc, 1));
+    Value freed =
+        arith::XOrIOp::create(b, loc, turn.parity, constant(b, loc, 1));
     tile::GatherOp gather;
     if (channel.rows.rows)
       gather = send.getValues()[0].getDefiningOp<tile::GatherOp>();

@@ -81,10 +81,10 @@ private:
              << pool;
     int64_t count =
         cast<RankedTensorType>(gather.getIds().getType()).getDimSize(0);
-    return Ring{gather,
-                GatherRing::create(entry, gather.getLoc(), *format, count,
-                                   stages),
-                std::nullopt};
+    return Ring{
+        gather,
+        GatherRing::create(entry, gather.getLoc(), *format, count, stages),
+        std::nullopt};
   }
 
   Value makeBarriers(Location loc, StringRef name, int64_t stages,
@@ -100,10 +100,9 @@ private:
   LogicalResult readStage(Ring &ring, Value index) {
     OpBuilder b(ring.gather);
     tile::GatherOp gather = ring.gather;
-    if (failed(replaceByReads(gather, gather.getRows(), gather.getOk(),
-                              *ring.buffers.format,
-                              ring.buffers.stage(b, gather.getLoc(), index),
-                              operands, entry)))
+    if (failed(replaceByReads(
+            gather, gather.getRows(), gather.getOk(), *ring.buffers.format,
+            ring.buffers.stage(b, gather.getLoc(), index), operands, entry)))
       return failure();
     gather.erase();
     return success();

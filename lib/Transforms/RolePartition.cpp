@@ -10,14 +10,17 @@ namespace mlatile {
 void forEachUsed(Operation *op, llvm::function_ref<void(Value)> callback) {
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
-      if (inner == op || !op->isAncestor(operand.getParentBlock()->getParentOp()))
+      if (inner == op ||
+          !op->isAncestor(operand.getParentBlock()->getParentOp()))
         callback(operand);
   });
 }
 
 namespace {
 
-bool isProduct(Operation *op) { return isa<tile::DotOp, tile::DotScaledOp>(op); }
+bool isProduct(Operation *op) {
+  return isa<tile::DotOp, tile::DotScaledOp>(op);
+}
 
 /// Stores, and whatever says nothing of its effects.
 bool hasEffect(Operation *op) {
@@ -55,9 +58,8 @@ bool RolePartition::isMadeAgain(Operation *op) const {
          });
 }
 
-FailureOr<RolePartition> RolePartition::compute(tile::KernelOp kernel,
-                                                bool shareBefore,
-                                                bool converts) {
+FailureOr<RolePartition>
+RolePartition::compute(tile::KernelOp kernel, bool shareBefore, bool converts) {
   RolePartition result(kernel, shareBefore, converts);
   if (failed(result.findPart()) || failed(result.findProducts()) ||
       failed(result.findSinks(kernel.getBody().front())))
@@ -124,8 +126,8 @@ bool RolePartition::propagate(Operation *op) {
   }
   Depends all = dependsOn(op);
   if (products.contains(op))
-    all = std::max(all, second.contains(op) ? Depends::OnSecond
-                                            : Depends::OnFirst);
+    all = std::max(all,
+                   second.contains(op) ? Depends::OnSecond : Depends::OnFirst);
   for (Value result : op->getResults())
     changed |= raise(result, all);
   return changed;
@@ -191,8 +193,8 @@ LogicalResult RolePartition::findSinks(Block &block) {
   for (Operation &op : block) {
     if (block.getParentOp() == kernel && &op == block.getTerminator())
       break;
-    bool inPart = block.getParentOp() != kernel ||
-                  !op.isBeforeInBlock(part.front());
+    bool inPart =
+        block.getParentOp() != kernel || !op.isBeforeInBlock(part.front());
     if (!inPart)
       continue;
     LogicalResult result = success();
@@ -201,9 +203,8 @@ LogicalResult RolePartition::findSinks(Block &block) {
     } else if (isa<tile::GatherOp>(op)) {
       result = need(Role::Gather, &op);
     } else if (hasEffect(&op)) {
-      result = need(dependsOn(&op) == Depends::OnFirst ? Role::First
-                                                       : Role::Second,
-                    &op);
+      result = need(
+          dependsOn(&op) == Depends::OnFirst ? Role::First : Role::Second, &op);
     }
     if (failed(result))
       return failure();

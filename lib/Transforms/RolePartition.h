@@ -37,8 +37,7 @@ public:
   }
   /// Values of a role that other roles use, by the block in which they are
   /// defined.
-  using Crossing =
-      llvm::MapVector<mlir::Block *, llvm::SetVector<mlir::Value>>;
+  using Crossing = llvm::MapVector<mlir::Block *, llvm::SetVector<mlir::Value>>;
   const Crossing &getCrossing(Role from) const {
     return crossing[static_cast<int>(from)];
   }

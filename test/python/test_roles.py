@@ -39,7 +39,7 @@ def test_every_format(kernel, kv_format, target):
         assert arrays.compare(lse=True), arrays.compare(lse=True).text
 
 
-@pytest.mark.parametrize("roles", ["4+4+4", "4+8+4", "8+4+4", "4+4+16", "4+16+8"])
+@pytest.mark.parametrize("roles", ["4+4+8@1:1", "4+4+8@4:3", "4c+4+8@3:1", "4+4+4", "4+8+4", "8+4+4", "4+4+16", "4+16+8"])
 def test_every_split_of_the_warps(roles):
     program = compiled("decode", "dsv4", (32, 16, roles), HAS_LENGTH=False, LSE=1)
     runs = Program(program.blobs["llvm"], program.meta)

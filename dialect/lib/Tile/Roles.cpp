@@ -8,8 +8,9 @@ using namespace llvm;
 namespace mlatile::tile {
 
 std::optional<RoleSplit> parseRoleSplit(StringRef text) {
+  auto [warpsText, stagesText] = text.split('@');
   SmallVector<StringRef, RoleSplit::kRoles> parts;
-  text.split(parts, '+');
+  warpsText.split(parts, '+');
   if (parts.size() != RoleSplit::kRoles)
     return std::nullopt;
   // Bounds that keep sums small; no leading sign or zero.
@@ -25,6 +26,15 @@ std::optional<RoleSplit> parseRoleSplit(StringRef text) {
     if (!number(warps, split.warps[i]))
       return std::nullopt;
     if (part.contains(':') && !number(registers, split.registers[i]))
+      return std::nullopt;
+  }
+  if (text.contains('@')) {
+    auto [rows, records] = stagesText.split(':');
+    auto stages = [&](StringRef word, int64_t &value) {
+      return number(word, value) && value <= 8;
+    };
+    if (!stages(rows, split.rowStages) ||
+        (stagesText.contains(':') && !stages(records, split.recordStages)))
       return std::nullopt;
   }
   return split;

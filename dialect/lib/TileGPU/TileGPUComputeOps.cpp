@@ -104,8 +104,8 @@ LogicalResult ScaleOp::verify() {
   int64_t count = tile.getDimSize(1 - static_cast<int64_t>(getAxis()));
   if (factor.getRank() != 1 || factor.getDimSize(0) != count ||
       !factor.getElementType().isF32()) // scale_c2
-    return emitOpError("expected ") << count << " factors of f32, got "
-                                    << factor;
+    return emitOpError("expected ")
+           << count << " factors of f32, got " << factor;
   LayoutAttr whole = LayoutAttr::of(tile), own = LayoutAttr::of(factor);
   if (!whole && !own)
     return success();

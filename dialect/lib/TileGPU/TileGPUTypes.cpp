@@ -116,4 +116,3 @@ MBarriersType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " mbarriers, got " << count;
   return success();
 }
-

@@ -3,9 +3,9 @@
 // Assembles convert-tile-to-nvvm: see Passes.td for what it promises.
 #include "DissolveStructs.h"
 #include "RolesToNVVM.h"
-#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Conversion/TileToNVVM/Passes.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"

@@ -18,10 +18,10 @@ void setRegisters(OpBuilder &b, Location loc, int64_t registers,
                   int64_t launched) {
   if (registers == launched)
     return;
-  NVVM::SetMaxRegisterOp::create(
-      b, loc, static_cast<uint32_t>(registers),
-      registers > launched ? NVVM::SetMaxRegisterAction::increase
-                           : NVVM::SetMaxRegisterAction::decrease);
+  NVVM::SetMaxRegisterOp::create(b, loc, static_cast<uint32_t>(registers),
+                                 registers > launched
+                                     ? NVVM::SetMaxRegisterAction::increase
+                                     : NVVM::SetMaxRegisterAction::decrease);
 }
 
 void inlineRoles(tilegpu::RolesOp roles) {
@@ -52,9 +52,9 @@ void inlineRoles(tilegpu::RolesOp roles) {
   // A chain: the warps below the first one of role i + 1 take role i.
   b.setInsertionPointToEnd(before);
   for (unsigned i = 0; i + 1 < count; ++i) {
-    Value takes = LLVM::ICmpOp::create(
-        b, loc, LLVM::ICmpPredicate::ult, warp,
-        constI32(b, loc, roles.getFirstWarp(i + 1)));
+    Value takes =
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ult, warp,
+                             constI32(b, loc, roles.getFirstWarp(i + 1)));
     Block *otherwise = entries[i + 1];
     if (i + 2 < count) {
       otherwise = new Block;

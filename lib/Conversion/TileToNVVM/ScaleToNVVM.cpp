@@ -27,18 +27,18 @@ struct ScalePattern : TilePattern<tilegpu::ScaleOp> {
     SmallVector<Value> factors =
         TileTypeConverter::unpack(rewriter, loc, adaptor.getFactor());
 
-    Value one = LLVM::ConstantOp::create(rewriter, loc,
-                                         rewriter.getF32FloatAttr(1.0f));
+    Value one =
+        LLVM::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(1.0f));
     Value differs;
     for (Value factor : factors) {
-      Value other = LLVM::FCmpOp::create(
-          rewriter, loc, LLVM::FCmpPredicate::une, factor, one);
-      differs = differs ? LLVM::OrOp::create(rewriter, loc, differs, other)
-                        : other;
+      Value other = LLVM::FCmpOp::create(rewriter, loc,
+                                         LLVM::FCmpPredicate::une, factor, one);
+      differs =
+          differs ? LLVM::OrOp::create(rewriter, loc, differs, other) : other;
     }
-    Value any = NVVM::VoteSyncOp::create(
-        rewriter, loc, rewriter.getI1Type(), constI32(rewriter, loc, -1),
-        differs, NVVM::VoteSyncKind::any);
+    Value any = NVVM::VoteSyncOp::create(rewriter, loc, rewriter.getI1Type(),
+                                         constI32(rewriter, loc, -1), differs,
+                                         NVVM::VoteSyncKind::any);
 
     Block *before = rewriter.getInsertionBlock();
     Block *after = rewriter.splitBlock(before, rewriter.getInsertionPoint());

@@ -156,9 +156,8 @@ Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
 
 void setToEntry(OpBuilder &builder, Value after) {
   Region *region = builder.getInsertionBlock()->getParent();
-  while (region &&
-         !isa<FunctionOpInterface, tile::KernelOp, tilegpu::RolesOp>(
-             region->getParentOp())) {
+  while (region && !isa<FunctionOpInterface, tile::KernelOp, tilegpu::RolesOp>(
+                       region->getParentOp())) {
     Region *outer = region->getParentOp()->getParentRegion();
     if (!outer)
       break;

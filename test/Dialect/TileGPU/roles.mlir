@@ -4,8 +4,8 @@
 // RUN: mlatile-opt %s -mlir-print-op-generic | mlatile-opt | FileCheck %s
 // RUN: mlatile-opt %s -emit-bytecode | mlatile-opt | FileCheck %s
 
-// CHECK-LABEL: tile.kernel @chosen params(ROLES : roles = none, OTHER : roles = "4:40+4+8") warps(4) roles(ROLES)
-tile.kernel @chosen params(ROLES : roles = none, OTHER : roles = "4:40+4+8") warps(4) roles(ROLES) () {
+// CHECK-LABEL: tile.kernel @chosen params(ROLES : roles = none, OTHER : roles = "4c:40+4+8@3:2") warps(4) roles(ROLES)
+tile.kernel @chosen params(ROLES : roles = none, OTHER : roles = "4c:40+4+8@3:2") warps(4) roles(ROLES) () {
   tile.return
 }
 

@@ -78,8 +78,8 @@ struct PoolValue {
 
 //===--- thread numbers (i32) ---------------------------------------------===//
 // They depend on nothing but the thread, so they are put into the entry block
-// of the function, or role, around the insertion point, whatever block asks; the
-// pass merges what is equal. Those of a role count from its first thread.
+// of the function, or role, around the insertion point, whatever block asks;
+// the pass merges what is equal. Those of a role count from its first thread.
 
 /// tid.x, less that of the role's first thread.
 mlir::Value threadId(mlir::OpBuilder &builder, mlir::Location loc);
@@ -95,8 +95,8 @@ mlir::Value constI64(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t value);
 
 /// Puts the insertion point where operations on thread numbers belong: into the
-/// entry block of the function or role around it, behind `after` (a value of that
-/// block) if given, else at its start.
+/// entry block of the function or role around it, behind `after` (a value of
+/// that block) if given, else at its start.
 void setToEntry(mlir::OpBuilder &builder, mlir::Value after = {});
 
 //===--- coordinates ------------------------------------------------------===//
