@@ -73,14 +73,29 @@ private:
         tilegpu::LoadQuantisedOp::create(b, loc, type, payload, scales));
   }
 
-  /// All threads convert once into a buffer of 16 bits.
+  /// All threads convert once into a buffer of 16 bits: that to which the only
+  /// user stores it, if it is so (then there is no value), else a new one.
   FailureOr<Value> readConverted() {
+    if (dequant.getResult().hasOneUse())
+      if (auto store = dyn_cast<tilegpu::StoreSharedOp>(
+              *dequant.getResult().user_begin());
+          store && store->getBlock() == dequant->getBlock()) {
+        b.setInsertionPoint(store);
+        convertTo(store.getBuffer());
+        store.erase();
+        return Value();
+      }
     Value keys = tilegpu::AllocOp::create(
         entry, loc,
         tilegpu::BufferType::get(b.getContext(), type.getShape(),
                                  type.getElementType(),
                                  conflictFreeStride(2 * format.nope)),
         "keys", IntegerAttr());
+    convertTo(keys);
+    return Value(tilegpu::LoadSharedOp::create(b, loc, type, keys));
+  }
+
+  void convertTo(Value keys) {
     Type element = b.getI8Type();
     if (!isE2M1())
       element = Float8E4M3FNType::get(b.getContext());
@@ -89,7 +104,6 @@ private:
     tilegpu::DequantOp::create(
         b, loc, b.getStringAttr(format.name), payload, stage.scales, keys,
         /*unscaled=*/dequant.getField() == tile::RowField::Payload);
-    return Value(tilegpu::LoadSharedOp::create(b, loc, type, keys));
   }
 
   /// The scales of a stage as numbers of 8 bits.
@@ -144,21 +158,21 @@ private:
 
 } // namespace
 
-LogicalResult replaceByReads(tile::GatherOp gather, const CacheFormat &format,
+LogicalResult replaceByReads(Operation *op, Value rows, Value ok,
+                             const CacheFormat &format,
                              const GatheredStage &stage,
                              const llvm::DenseSet<Operation *> &operands,
                              OpBuilder &entry) {
-  OpBuilder b(gather);
-  Location loc = gather.getLoc();
-  auto okType = cast<RankedTensorType>(gather.getOk().getType());
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  auto okType = cast<RankedTensorType>(ok.getType());
   auto slotType = okType.clone(b.getI32Type());
   Value slots = tilegpu::LoadSharedOp::create(b, loc, slotType, stage.slots);
   Value minusOne = tile::FullOp::create(b, loc, slotType, constant(b, loc, -1));
-  gather.getOk().replaceAllUsesWith(arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::sgt, slots, minusOne));
+  ok.replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                                              slots, minusOne));
 
-  for (Operation *user :
-       llvm::make_early_inc_range(gather.getRows().getUsers())) {
+  for (Operation *user : llvm::make_early_inc_range(rows.getUsers())) {
     auto dequant = dyn_cast<tile::DequantOp>(user);
     if (!dequant)
       return user->emitOpError("expected gathered rows to go to tile.dequant");
@@ -167,10 +181,10 @@ LogicalResult replaceByReads(tile::GatherOp gather, const CacheFormat &format,
             .read();
     if (failed(field))
       return failure();
-    dequant.getResult().replaceAllUsesWith(*field);
+    if (*field)
+      dequant.getResult().replaceAllUsesWith(*field);
     dequant.erase();
   }
-  gather.erase();
   return success();
 }
 

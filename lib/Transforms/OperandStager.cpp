@@ -57,6 +57,13 @@ int packingAlongK(Value a, Value b) {
                   packing(b, /*whenTransposed=*/true));
 }
 
+Value readAgain(tilegpu::LoadSharedOp load, RankedTensorType type) {
+  // At the same place: the buffer may be overwritten later.
+  OpBuilder b(load);
+  return tilegpu::LoadSharedOp::create(b, load.getLoc(), type,
+                                       load.getBuffer());
+}
+
 Value OperandStager::alloc(Location loc, StringRef name,
                            ArrayRef<int64_t> shape, Type element) {
   auto type = tilegpu::BufferType::get(entry.getContext(), shape, element);
@@ -85,9 +92,9 @@ OperandStager::operandOf(OpBuilder &b, Value value,
   return stagePacked(source, transposed, name, /*beside=*/{}, pack);
 }
 
-OperandStager::Operand
-OperandStager::stagePacked(Value source, bool transposed, StringRef name,
-                           Value beside, int pack) {
+OperandStager::Operand OperandStager::stagePacked(Value source, bool transposed,
+                                                  StringRef name, Value beside,
+                                                  int pack) {
   auto layout = tilegpu::packedColumns(layoutOf(source), pack);
   if (!layout)
     return {stage(source, name, beside), transposed};
@@ -104,8 +111,8 @@ OperandStager::stagePacked(Value source, bool transposed, StringRef name,
 }
 
 OperandStager::Operand OperandStager::columnsAlong(int dim, Value value,
-                                                   StringRef name,
-                                                   Value beside, int pack) {
+                                                   StringRef name, Value beside,
+                                                   int pack) {
   auto [source, transposed] = untransposed(value);
   if (transposed == (dim == 0)) {
     if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
@@ -128,6 +135,8 @@ Value OperandStager::inLayout(OpBuilder &b, Value value,
   auto type = withLayout(cast<RankedTensorType>(value.getType()), wanted);
   if (staysInRegisters(type.getElementType(), layoutOf(value), wanted))
     return tilegpu::ConvertLayoutOp::create(b, value.getLoc(), type, value);
+  if (auto load = value.getDefiningOp<tilegpu::LoadSharedOp>())
+    return readAgain(load, type);
   return tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
                                        stage(value, name));
 }

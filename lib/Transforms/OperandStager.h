@@ -72,6 +72,9 @@ private:
 bool staysInRegisters(mlir::Type element, const DistributedLayout &from,
                       const DistributedLayout &to);
 
+/// What `load` reads, in the layout of `type`.
+mlir::Value readAgain(tilegpu::LoadSharedOp load, mlir::RankedTensorType type);
+
 /// How elements stand along K in a product of `a` and `b` (DotOp::getPackK).
 int packingAlongK(mlir::Value a, mlir::Value b);
 

@@ -97,6 +97,11 @@ private:
     if (staysInRegisters(type.getElementType(), layoutOf(source),
                          layoutOf(convert.getResult())))
       return success();
+    if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>()) {
+      convert.getResult().replaceAllUsesWith(readAgain(load, type));
+      convert.erase();
+      return success();
+    }
     // Dots look through it.
     if (untransposed(source).value.getDefiningOp<tilegpu::LoadQuantisedOp>())
       return success();

@@ -20,6 +20,8 @@ Value arenaAddress(OpBuilder &builder, Location loc, int64_t offset) {
   OpBuilder::InsertionGuard guard(builder);
   setToEntry(builder);
   Operation *function = builder.getInsertionBlock()->getParentOp();
+  while (!isa<FunctionOpInterface>(function) && function->getParentOp())
+    function = function->getParentOp(); // of a role
   auto name =
       function->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
   auto type = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);

@@ -189,7 +189,9 @@ struct StoreSharedPattern : TilePattern<StoreSharedOp> {
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
+    RankedTensorType tile = cast<RankedTensorType>(op.getTile().getType());
+    if (!LayoutAttr::of(tile))
+      return op.emitOpError("expected a tile with a layout");
     SmallVector<Value> regs =
         TileTypeConverter::unpack(rewriter, loc, adaptor.getTile());
     // Of threads that hold copies one stores.
@@ -217,7 +219,9 @@ struct LoadSharedPattern : TilePattern<LoadSharedOp> {
   matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
+    RankedTensorType tile = cast<RankedTensorType>(op.getTile().getType());
+    if (!LayoutAttr::of(tile))
+      return op.emitOpError("expected a tile with a layout");
     Move move(rewriter, loc, tile, op.getBuffer().getType(),
               adaptor.getBuffer());
     Type element = types().elementType(tile);
