@@ -129,20 +129,18 @@ private:
         b, loc, type.clone(b.getI8Type()),
         viewColumns(b, loc, stage.scales, format.scaleOffset, format.groups(),
                     b.getI8Type()));
-    // 2^(e - 127). The bytes 0 (a subnormal) and 255 (NaN) both have the top
-    // mantissa bit set on top of e in the exponent.
+    // 2^(e - 127): e in the exponent, but 0 is a subnormal and 255 is NaN.
     auto bitsType = type.clone(b.getI32Type());
     auto all = [&](int64_t value) -> Value {
       return tile::FullOp::create(b, loc, bitsType, constant(b, loc, value));
     };
     Value e = arith::ExtUIOp::create(b, loc, bitsType, bytes);
     Value exponent = arith::ShLIOp::create(b, loc, e, all(23));
-    Value special = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::uge,
-        arith::SubIOp::create(b, loc, e, all(1)), all(254));
-    Value mantissa =
-        arith::SelectOp::create(b, loc, special, all(0x00400000), all(0));
-    Value bits = arith::OrIOp::create(b, loc, exponent, mantissa);
+    Value isNaN = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, e,
+                                        all(255));
+    Value bits = arith::SelectOp::create(
+        b, loc, isNaN, all(0x7FC00000),
+        arith::MaxUIOp::create(b, loc, exponent, all(0x00400000)));
     return Value(arith::BitcastOp::create(b, loc, type, bits));
   }
 

@@ -87,9 +87,32 @@ OperandStager::operandOf(OpBuilder &b, Value value,
                                              withLayout(type, *wanted), value)};
   }
   // What was read from a buffer, whole, is read there.
-  if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
+  if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>()) {
+    if (Value packed = packedCopyOf(load, pack))
+      return {packed, transposed, {}, /*packed=*/true};
     return {load.getBuffer(), transposed};
+  }
   return stagePacked(source, transposed, name, /*beside=*/{}, pack);
+}
+
+Value OperandStager::packedCopyOf(tilegpu::LoadSharedOp load, int pack) {
+  auto alloc = load.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  if (!alloc || pack == 0)
+    return {};
+  tilegpu::StoreSharedOp store;
+  for (Operation *user : alloc.getResult().getUsers()) {
+    if (isa<tilegpu::LoadSharedOp>(user))
+      continue;
+    auto one = dyn_cast<tilegpu::StoreSharedOp>(user);
+    if (!one || store)
+      return {};
+    store = one;
+  }
+  if (!store || store->getBlock() != alloc->getBlock())
+    return {};
+  Operand staged = stagePacked(store.getTile(), /*transposed=*/false,
+                               alloc.getName(), /*beside=*/{}, pack);
+  return staged.packed ? staged.value : Value();
 }
 
 OperandStager::Operand OperandStager::stagePacked(Value source, bool transposed,
@@ -115,8 +138,11 @@ OperandStager::Operand OperandStager::columnsAlong(int dim, Value value,
                                                    int pack) {
   auto [source, transposed] = untransposed(value);
   if (transposed == (dim == 0)) {
-    if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
+    if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>()) {
+      if (Value packed = packedCopyOf(load, pack))
+        return {packed, transposed, {}, /*packed=*/true};
       return {load.getBuffer(), transposed};
+    }
     if (auto load = source.getDefiningOp<tilegpu::LoadQuantisedOp>())
       return {load.getPayload(), transposed, load.getScales()};
     return stagePacked(source, transposed, name, beside, pack);

@@ -55,6 +55,9 @@ public:
                        const DistributedLayout &wanted, llvm::StringRef name);
 
 private:
+  /// For a read of a buffer that is written once, whole: another buffer with the
+  /// same columns in packed order. Null if it is written otherwise.
+  mlir::Value packedCopyOf(tilegpu::LoadSharedOp load, int pack);
   /// The buffer for `source`, its columns in packed order if they can be.
   Operand stagePacked(mlir::Value source, bool transposed,
                       llvm::StringRef name, mlir::Value beside, int pack);
