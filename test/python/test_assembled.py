@@ -80,6 +80,6 @@ def test_which_they_are(plans):
         for option in ("SPLIT=true", "SPLIT=false", "HAS_LENGTH=true", "HAS_LENGTH=false", "HAS_EXTRA_LENGTH=true",
                        "HAS_SINK=true", "LSE=0", "LSE=1", "LSE=2"):
             assert any(f"-{option}-" in name for name in here), (target, option)
-        assert any(name.startswith("decode-merge-") for name in here)
+    assert any(name.startswith("decode-merge-") for name in names)
     for heads in (8, 16, 32, 64):
         assert any(f"-BH={heads}-" in name for name in names)

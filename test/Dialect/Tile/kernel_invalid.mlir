@@ -113,6 +113,13 @@ tile.kernel @k warps(1) (%v: index) {
 }
 
 // -----
+// kernel_c8
+// expected-error@+1 {{expected roles to be a roles parameter, got BH}}
+tile.kernel @k params(BH : index = 16) warps(4) roles(BH) () {
+  tile.return
+}
+
+// -----
 // tile.return
 func.func @f() {
   // expected-error@+1 {{expects parent op 'tile.kernel'}}
