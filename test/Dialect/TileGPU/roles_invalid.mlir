@@ -129,13 +129,6 @@ func.func @receive_c1(%c : !tilegpu.channel<2, [tensor<16xf32>]>) {
 
 // -----
 
-// expected-error@+1 {{expected roles to be a roles parameter, got BH}}
-tile.kernel @kernel_c8 params(BH : index = 16) warps(4) roles(BH) () {
-  tile.return
-}
-
-// -----
-
 func.func @scale_c1(%t : tensor<16x64xf32>, %f : tensor<16xf32>) {
   // expected-error@+1 {{expected a tile of two dimensions of f32 and an axis of 0 or 1, got 'tensor<16x64xf32>' along 2}}
   %a = tilegpu.scale %t by %f along 2 : tensor<16x64xf32>, tensor<16xf32>
