@@ -2,7 +2,6 @@
 #include "QuantisedOperands.h"
 #include "RolePartition.h"
 #include "mlatile/Analysis/SharedLayout.h"
-#include "mlatile/Analysis/WarpArrangement.h"
 #include "mlatile/Dialect/Tile/IR/Roles.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Transforms/Passes.h"
@@ -99,6 +98,9 @@ public:
                                      registers);
     for (auto [role, body] : llvm::zip(order, roles.getBodies()))
       if (failed(fill(role, body.front())))
+        return failure();
+    for (auto [role, body] : llvm::zip(order, roles.getBodies()))
+      if (role == Role::Second && failed(sendRequests(body.front())))
         return failure();
     eraseOriginals();
     return success();
@@ -239,7 +241,7 @@ private:
         LogicalResult good = success();
         forEachUsed(&op, [&](Value used) {
           if (succeeded(good))
-            good = makeAgain(used);
+            good = makeAgain(role, used);
         });
         if (failed(good))
           return failure();
@@ -259,7 +261,7 @@ private:
     for (unsigned i = 0; i < loop.getNumResults(); ++i)
       if (partition.needs(role, loop, i)) {
         carried.push_back(i);
-        if (failed(makeAgain(loop.getInitArgs()[i])))
+        if (failed(makeAgain(role, loop.getInitArgs()[i])))
           return failure();
         inits.push_back(map.lookupOrDefault(loop.getInitArgs()[i]));
       }
@@ -288,7 +290,7 @@ private:
     for (auto [i, result] : llvm::zip(carried, copied.getResults())) {
       Value yielded = loop.getYieldedValues()[i];
       receive(role, yielded, *loop.getBody(), inner);
-      if (failed(makeAgain(yielded)))
+      if (failed(makeAgain(role, yielded)))
         return failure();
       yields.push_back(map.lookupOrDefault(yielded));
       map.map(loop.getResult(i), result);
@@ -346,23 +348,19 @@ private:
           return take(record.channel, record.values);
   }
 
-  /// Makes a tile from before the part known in the role that is being filled.
-  LogicalResult makeAgain(Value value) {
+  /// Makes a tile from before the part known in the role that is being filled:
+  /// made there again, or read from a buffer that all warps fill. If they are
+  /// too odd a number for a layout, the second products, who have nothing to do
+  /// yet, send it.
+  LogicalResult makeAgain(Role role, Value value) {
     if (!isa<RankedTensorType>(value.getType()) || map.contains(value) ||
         !partition.isBefore(value))
       return success();
+    OpBuilder b(head), outside(roles);
+    bool byAll = llvm::isPowerOf2_64(split.totalWarps());
     Operation *op = value.getDefiningOp();
-    OpBuilder b(head);
-    if (partition.isMadeAgain(op)) {
-      LogicalResult good = success();
-      forEachUsed(op, [&](Value used) {
-        if (succeeded(good))
-          good = makeAgain(used);
-      });
-      if (succeeded(good))
-        b.clone(*op, map);
-      return good;
-    }
+    if (RolePartition::isMadeAgain(op) || (!byAll && role == Role::Second))
+      return cloneBefore(role, value, b, map);
     auto type = cast<RankedTensorType>(value.getType());
     if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2 ||
         !type.getElementType().isIntOrFloat() ||
@@ -370,22 +368,56 @@ private:
       return op->emitOpError("cannot be handed to a role: expected a tile of "
                              "elements of at least 8 bits, got ")
              << type;
+    Location loc = value.getLoc();
+    if (!byAll) {
+      Value made = channel(outside, loc, "before", 1, type);
+      auto receive = tilegpu::ReceiveOp::create(b, loc, TypeRange(type), made);
+      map.map(value, receive.getResult(0));
+      requests.emplace_back(value, made);
+      return success();
+    }
     Value &buffer = buffers[value];
     if (!buffer) {
-      OpBuilder outside(roles);
       auto bufferType = tilegpu::BufferType::get(
           b.getContext(), type.getShape(), type.getElementType());
       if (type.getRank() == 2)
         bufferType = tilegpu::BufferType::get(
             b.getContext(), type.getShape(), type.getElementType(),
             conflictFreeStride(bufferType.getRowBytes()));
-      buffer = tilegpu::AllocOp::create(outside, value.getLoc(), bufferType,
-                                        "shared", IntegerAttr());
-      tilegpu::StoreSharedOp::create(outside, value.getLoc(), value, buffer);
+      buffer = tilegpu::AllocOp::create(outside, loc, bufferType, "before",
+                                        IntegerAttr());
+      tilegpu::StoreSharedOp::create(outside, loc, value, buffer);
     }
     map.map(value,
-            tilegpu::LoadSharedOp::create(b, value.getLoc(), type, buffer)
-                .getTile());
+            tilegpu::LoadSharedOp::create(b, loc, type, buffer).getTile());
+    return success();
+  }
+
+  /// Clones what makes a tile from before the part.
+  LogicalResult cloneBefore(Role role, Value value, OpBuilder &b,
+                            IRMapping &into) {
+    if (!isa<RankedTensorType>(value.getType()) || into.contains(value))
+      return success();
+    Operation *op = value.getDefiningOp();
+    if (op->getNumRegions() || !(isPure(op) || isa<tile::LoadOp>(op)))
+      return op->emitOpError("cannot be given to a role before its loops");
+    // What is cloned into a role may use tiles that are handed to it.
+    for (Value operand : op->getOperands())
+      if (failed(&into == &map ? makeAgain(role, operand)
+                               : cloneBefore(role, operand, b, into)))
+        return failure();
+    b.clone(*op, into);
+    return success();
+  }
+
+  LogicalResult sendRequests(Block &block) {
+    IRMapping made;
+    OpBuilder b = OpBuilder::atBlockBegin(&block);
+    for (auto [value, channel] : requests) {
+      if (failed(cloneBefore(Role::Second, value, b, made)))
+        return failure();
+      tilegpu::SendOp::create(b, value.getLoc(), made.lookup(value), channel);
+    }
     return success();
   }
 
@@ -496,7 +528,9 @@ private:
   tilegpu::RolesOp roles;
   SmallVector<Record> records;
   llvm::DenseMap<Operation *, Value> rowChannels; ///< by gather
-  llvm::DenseMap<Value, Value> buffers;           ///< of tiles from before
+  llvm::DenseMap<Value, Value> buffers; ///< of tiles from before the part
+  /// Such tiles, and the channel through which one is wanted.
+  SmallVector<std::pair<Value, Value>> requests;
   // Of the role that is being filled:
   IRMapping map;
   Operation *head = nullptr;
@@ -515,9 +549,7 @@ struct AssignRolesPass : impl::AssignRolesBase<AssignRolesPass> {
     auto split = text ? tile::parseRoleSplit(text.getValue()) : std::nullopt;
     if (!split)
       return success();
-    bool shareBefore = llvm::isPowerOf2_64(split->totalWarps());
-    auto partition =
-        RolePartition::compute(kernel, shareBefore, split->converts);
+    auto partition = RolePartition::compute(kernel, split->converts);
     if (failed(partition))
       return failure();
     kernel->removeAttr(tile::TileDialect::kRolesAttr);

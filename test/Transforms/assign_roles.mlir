@@ -23,7 +23,7 @@ tile.kernel @chain warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
   // CHECK: %[[Q:.+]] = tile.load %q
   // CHECK-DAG: %[[ROWS:.+]] = tilegpu.channel "rows" : !tilegpu.channel<3, [!tile.rows<"dsv4", [32]>, tensor<32xi1>]>
   // CHECK-DAG: %[[HAND:.+]] = tilegpu.channel "handover" : !tilegpu.channel<2, [tensor<16xf32>, tensor<16x32xbf16>]>
-  // CHECK: %[[QB:.+]] = tilegpu.alloc "shared" : !tilegpu.buffer<16x448xbf16, stride = 912>
+  // CHECK: %[[QB:.+]] = tilegpu.alloc "before" : !tilegpu.buffer<16x448xbf16, stride = 912>
   // CHECK: tilegpu.store_shared %[[Q]], %[[QB]]
   %query = tile.load %q[%c0, %c0] : !vq -> tensor<16x448xbf16>
   %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
@@ -93,17 +93,20 @@ tile.kernel @none warps(4) (%x : f32, %max : !tile.view<[H], f32>) {
 // -----
 
 // Rows converted once, by the warps that gather: their own ring, three stages.
-// Twelve warps are no layout's, so the role that needs the query loads it.
+// Twelve warps have no layout in common: second products, who have nothing else
+// to do yet, load the query and send it.
 // CHECK-LABEL: tile.kernel @converts warps(12)
 // CHECK-NOT: tile.load %q
 // CHECK-DAG: %[[CONV:.+]] = tilegpu.channel "converted" : !tilegpu.channel<1, [tensor<32x448xbf16>]>
 // CHECK-DAG: %[[HAND:.+]] = tilegpu.channel "handover" : !tilegpu.channel<1, [tensor<16x32xbf16>]>
 // CHECK: tilegpu.roles
 // CHECK-NEXT: role "second" warps(4)
+// CHECK-NEXT: %[[Q:.+]] = tile.load %q
+// CHECK-NEXT: tilegpu.send %[[Q]] to %[[BEFORE:[^ ]+]]
 // CHECK: tilegpu.receive %[[CONV]]
 // CHECK-NOT: tile.dequant
 // CHECK: role "first" warps(4)
-// CHECK: tile.load %q
+// CHECK: tilegpu.receive %[[BEFORE]]
 // CHECK: tilegpu.receive %[[CONV]]
 // CHECK: tilegpu.send %{{.+}} to %[[HAND]]
 // CHECK: role "gather" warps(4)
