@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "QuantisedOperands.h"
 #include "RolePartition.h"
+#include "RoleProducts.h"
 #include "mlatile/Analysis/SharedLayout.h"
-#include "mlatile/Analysis/WarpArrangement.h"
 #include "mlatile/Dialect/Tile/IR/Roles.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Transforms/Passes.h"
@@ -99,6 +98,9 @@ public:
                                      registers);
     for (auto [role, body] : llvm::zip(order, roles.getBodies()))
       if (failed(fill(role, body.front())))
+        return failure();
+    for (auto [role, body] : llvm::zip(order, roles.getBodies()))
+      if (role == Role::Second && failed(sendRequests(body.front())))
         return failure();
     eraseOriginals();
     return success();
@@ -217,9 +219,9 @@ private:
       return failure();
     head->erase();
     if (role != Role::Gather)
-      arrangeWarps(role, block);
+      arrangeProducts(role, warps(role), block);
     if (role == Role::Second)
-      scaleSums(block);
+      scaleCarriedSums(block);
     return success();
   }
 
@@ -239,7 +241,7 @@ private:
         LogicalResult good = success();
         forEachUsed(&op, [&](Value used) {
           if (succeeded(good))
-            good = makeAgain(used);
+            good = makeAgain(role, used);
         });
         if (failed(good))
           return failure();
@@ -259,7 +261,7 @@ private:
     for (unsigned i = 0; i < loop.getNumResults(); ++i)
       if (partition.needs(role, loop, i)) {
         carried.push_back(i);
-        if (failed(makeAgain(loop.getInitArgs()[i])))
+        if (failed(makeAgain(role, loop.getInitArgs()[i])))
           return failure();
         inits.push_back(map.lookupOrDefault(loop.getInitArgs()[i]));
       }
@@ -288,7 +290,7 @@ private:
     for (auto [i, result] : llvm::zip(carried, copied.getResults())) {
       Value yielded = loop.getYieldedValues()[i];
       receive(role, yielded, *loop.getBody(), inner);
-      if (failed(makeAgain(yielded)))
+      if (failed(makeAgain(role, yielded)))
         return failure();
       yields.push_back(map.lookupOrDefault(yielded));
       map.map(loop.getResult(i), result);
@@ -346,23 +348,19 @@ private:
           return take(record.channel, record.values);
   }
 
-  /// Makes a tile from before the part known in the role that is being filled.
-  LogicalResult makeAgain(Value value) {
+  /// Makes a tile from before the part known in the role that is being filled:
+  /// made there again, or read from a buffer that all warps fill. If they are
+  /// too odd a number for a layout, the second products, who have nothing to do
+  /// yet, send it.
+  LogicalResult makeAgain(Role role, Value value) {
     if (!isa<RankedTensorType>(value.getType()) || map.contains(value) ||
         !partition.isBefore(value))
       return success();
+    OpBuilder b(head), outside(roles);
+    bool byAll = llvm::isPowerOf2_64(split.totalWarps());
     Operation *op = value.getDefiningOp();
-    OpBuilder b(head);
-    if (partition.isMadeAgain(op)) {
-      LogicalResult good = success();
-      forEachUsed(op, [&](Value used) {
-        if (succeeded(good))
-          good = makeAgain(used);
-      });
-      if (succeeded(good))
-        b.clone(*op, map);
-      return good;
-    }
+    if (RolePartition::isMadeAgain(op) || (!byAll && role == Role::Second))
+      return cloneBefore(role, value, b, map);
     auto type = cast<RankedTensorType>(value.getType());
     if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2 ||
         !type.getElementType().isIntOrFloat() ||
@@ -370,112 +368,57 @@ private:
       return op->emitOpError("cannot be handed to a role: expected a tile of "
                              "elements of at least 8 bits, got ")
              << type;
+    Location loc = value.getLoc();
+    if (!byAll) {
+      Value made = channel(outside, loc, "before", 1, type);
+      auto receive = tilegpu::ReceiveOp::create(b, loc, TypeRange(type), made);
+      map.map(value, receive.getResult(0));
+      requests.emplace_back(value, made);
+      return success();
+    }
     Value &buffer = buffers[value];
     if (!buffer) {
-      OpBuilder outside(roles);
       auto bufferType = tilegpu::BufferType::get(
           b.getContext(), type.getShape(), type.getElementType());
       if (type.getRank() == 2)
         bufferType = tilegpu::BufferType::get(
             b.getContext(), type.getShape(), type.getElementType(),
             conflictFreeStride(bufferType.getRowBytes()));
-      buffer = tilegpu::AllocOp::create(outside, value.getLoc(), bufferType,
-                                        "shared", IntegerAttr());
-      tilegpu::StoreSharedOp::create(outside, value.getLoc(), value, buffer);
+      buffer = tilegpu::AllocOp::create(outside, loc, bufferType, "before",
+                                        IntegerAttr());
+      tilegpu::StoreSharedOp::create(outside, loc, value, buffer);
     }
     map.map(value,
-            tilegpu::LoadSharedOp::create(b, value.getLoc(), type, buffer)
-                .getTile());
+            tilegpu::LoadSharedOp::create(b, loc, type, buffer).getTile());
     return success();
   }
 
-  //===--- products -------------------------------------------------------===//
+  /// Clones what makes a tile from before the part.
+  LogicalResult cloneBefore(Role role, Value value, OpBuilder &b,
+                            IRMapping &into) {
+    if (!isa<RankedTensorType>(value.getType()) || into.contains(value))
+      return success();
+    Operation *op = value.getDefiningOp();
+    if (op->getNumRegions() || !(isPure(op) || isa<tile::LoadOp>(op)))
+      return op->emitOpError("cannot be given to a role before its loops");
+    // What is cloned into a role may use tiles that are handed to it.
+    for (Value operand : op->getOperands())
+      if (failed(&into == &map ? makeAgain(role, operand)
+                               : cloneBefore(role, operand, b, into)))
+        return failure();
+    b.clone(*op, into);
+    return success();
+  }
 
-  /// The dimension along which the sums of a product are reduced, through
-  /// elementwise operations and further products.
-  static std::optional<int> reducedAlong(Value sums) {
-    SmallVector<Value> work{sums};
-    llvm::SmallDenseSet<Value> seen;
-    while (!work.empty()) {
-      Value value = work.pop_back_val();
-      if (!seen.insert(value).second)
-        continue;
-      for (OpOperand &use : value.getUses()) {
-        Operation *user = use.getOwner();
-        if (auto reduce = dyn_cast<tile::ReduceOp>(user))
-          return static_cast<int>(reduce.getAxis());
-        bool adds = isa<tile::DotOp, tile::DotScaledOp>(user) &&
-                    use.get().getType() == user->getResult(0).getType();
-        if (adds || OpTrait::hasElementwiseMappableTraits(user))
-          llvm::append_range(work, user->getResults());
-      }
+  LogicalResult sendRequests(Block &block) {
+    IRMapping made;
+    OpBuilder b = OpBuilder::atBlockBegin(&block);
+    for (auto [value, channel] : requests) {
+      if (failed(cloneBefore(Role::Second, value, b, made)))
+        return failure();
+      tilegpu::SendOp::create(b, value.getLoc(), made.lookup(value), channel);
     }
-    return std::nullopt;
-  }
-
-  /// Of a first product whose rows are reduced: warps along the rows first, so
-  /// that reductions stay in a warp. Of a second one whose first factor
-  /// crosses: two row tiles a warp, which share each fragment of the second
-  /// factor; more of them would take registers for as many fragments of the
-  /// first one. What is left goes along the columns; others get what they get
-  /// unasked.
-  void arrangeWarps(Role role, Block &block) {
-    block.walk([&](Operation *op) {
-      auto dot = dyn_cast<tile::DotOp>(op);
-      auto scaled = dyn_cast<tile::DotScaledOp>(op);
-      if ((!dot && !scaled) || op->hasAttr("warps"))
-        return;
-      Value a = op->getOperand(0), b = op->getOperand(1);
-      int64_t tiles = 1;
-      if (role == Role::Second) {
-        if (!untransposed(a).value.getDefiningOp<tilegpu::ReceiveOp>())
-          return;
-        tiles = 2;
-      } else if (reducedAlong(op->getResult(0)) != 1) {
-        return;
-      }
-      auto shape =
-          cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-      auto [packM, packN] = accumulatorPacking(a, b);
-      auto most = [](int64_t size, int64_t unit, int64_t warps) {
-        return std::max<int64_t>(std::min(warps, (size & -size) / unit), 1);
-      };
-      // Fewer row tiles where that would leave warps without work.
-      SmallVector<int64_t> arranged{0, 0};
-      for (; tiles >= 1; --tiles) {
-        int64_t warpsM =
-            most(shape[0], tiles * (packM ? 8 << packM : 16), warps(role));
-        int64_t warpsN = most(shape[1], 8 << packN, warps(role) / warpsM);
-        if (warpsM * warpsN > arranged[0] * arranged[1])
-          arranged = {warpsM, warpsN};
-      }
-      op->setAttr("warps", DenseI64ArrayAttr::get(op->getContext(), arranged));
-    });
-  }
-
-  /// Sums that a loop carries are often multiplied by factors that are all one.
-  void scaleSums(Block &block) {
-    block.walk([&](arith::MulFOp mul) {
-      for (unsigned i : {0, 1}) {
-        auto sums = dyn_cast<BlockArgument>(mul->getOperand(i));
-        auto factors =
-            mul->getOperand(1 - i).getDefiningOp<tile::BroadcastOp>();
-        auto type = dyn_cast<RankedTensorType>(mul.getType());
-        if (!sums || !factors || !type || type.getRank() != 2 ||
-            !type.getElementType().isF32() ||
-            !isa<scf::ForOp>(sums.getOwner()->getParentOp()))
-          continue;
-        OpBuilder b(mul);
-        mul.replaceAllUsesWith(
-            tilegpu::ScaleOp::create(b, mul.getLoc(), type, sums,
-                                     factors.getOperand(), factors.getAxis())
-                .getResult());
-        mul.erase();
-        if (factors->use_empty())
-          factors.erase();
-        return;
-      }
-    });
+    return success();
   }
 
   void eraseOriginals() {
@@ -496,7 +439,9 @@ private:
   tilegpu::RolesOp roles;
   SmallVector<Record> records;
   llvm::DenseMap<Operation *, Value> rowChannels; ///< by gather
-  llvm::DenseMap<Value, Value> buffers;           ///< of tiles from before
+  llvm::DenseMap<Value, Value> buffers; ///< of tiles from before the part
+  /// Such tiles, and the channel through which one is wanted.
+  SmallVector<std::pair<Value, Value>> requests;
   // Of the role that is being filled:
   IRMapping map;
   Operation *head = nullptr;
@@ -515,9 +460,7 @@ struct AssignRolesPass : impl::AssignRolesBase<AssignRolesPass> {
     auto split = text ? tile::parseRoleSplit(text.getValue()) : std::nullopt;
     if (!split)
       return success();
-    bool shareBefore = llvm::isPowerOf2_64(split->totalWarps());
-    auto partition =
-        RolePartition::compute(kernel, shareBefore, split->converts);
+    auto partition = RolePartition::compute(kernel, split->converts);
     if (failed(partition))
       return failure();
     kernel->removeAttr(tile::TileDialect::kRolesAttr);

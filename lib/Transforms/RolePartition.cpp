@@ -50,17 +50,17 @@ bool RolePartition::isBefore(Value value) const {
   return op->isBeforeInBlock(part.front());
 }
 
-bool RolePartition::isMadeAgain(Operation *op) const {
-  if (!shareBefore || isExpansion(op))
+bool RolePartition::isMadeAgain(Operation *op) {
+  if (isExpansion(op))
     return true;
   return isPure(op) && llvm::none_of(op->getOperandTypes(), [](Type type) {
            return isa<RankedTensorType>(type);
          });
 }
 
-FailureOr<RolePartition>
-RolePartition::compute(tile::KernelOp kernel, bool shareBefore, bool converts) {
-  RolePartition result(kernel, shareBefore, converts);
+FailureOr<RolePartition> RolePartition::compute(tile::KernelOp kernel,
+                                                bool converts) {
+  RolePartition result(kernel, converts);
   if (failed(result.findPart()) || failed(result.findProducts()) ||
       failed(result.findSinks(kernel.getBody().front())))
     return failure();

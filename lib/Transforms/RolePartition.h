@@ -19,11 +19,10 @@ inline constexpr int kNumRoles = 3;
 class RolePartition {
 public:
   /// Fails with an error that says why there is nothing to partition.
-  /// `shareBefore`: tiles from before the part are made by all warps; else by
-  /// the role that needs them. `converts`: `Gather` reads its rows itself, and
-  /// what the others need of them crosses.
-  static mlir::FailureOr<RolePartition>
-  compute(tile::KernelOp kernel, bool shareBefore, bool converts);
+  /// `converts`: `Gather` reads its rows itself, and what the others need of
+  /// them crosses.
+  static mlir::FailureOr<RolePartition> compute(tile::KernelOp kernel,
+                                                bool converts);
 
   /// The operations of the part, in order, without the kernel's end.
   llvm::ArrayRef<mlir::Operation *> getPart() const { return part; }
@@ -55,7 +54,7 @@ public:
   bool isBefore(mlir::Value value) const;
   /// Whether a role makes a tile from before the part itself: constants and
   /// what expands.
-  bool isMadeAgain(mlir::Operation *op) const;
+  static bool isMadeAgain(mlir::Operation *op);
 
 private:
   /// Which products a value depends on. Ordered.
@@ -66,8 +65,8 @@ private:
     llvm::SetVector<mlir::Value> received;
   };
 
-  RolePartition(tile::KernelOp kernel, bool shareBefore, bool converts)
-      : kernel(kernel), shareBefore(shareBefore), converts(converts) {}
+  RolePartition(tile::KernelOp kernel, bool converts)
+      : kernel(kernel), converts(converts) {}
 
   mlir::LogicalResult findPart();
   mlir::LogicalResult findProducts();
@@ -88,7 +87,7 @@ private:
   const Needs &of(Role role) const { return roles[static_cast<int>(role)]; }
 
   tile::KernelOp kernel;
-  bool shareBefore, converts;
+  bool converts;
   llvm::SmallVector<mlir::Operation *> part;
   llvm::DenseMap<mlir::Value, Depends> depends;
   llvm::SetVector<mlir::Operation *> products, second;

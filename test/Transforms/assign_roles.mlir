@@ -23,7 +23,7 @@ tile.kernel @chain warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
   // CHECK: %[[Q:.+]] = tile.load %q
   // CHECK-DAG: %[[ROWS:.+]] = tilegpu.channel "rows" : !tilegpu.channel<3, [!tile.rows<"dsv4", [32]>, tensor<32xi1>]>
   // CHECK-DAG: %[[HAND:.+]] = tilegpu.channel "handover" : !tilegpu.channel<2, [tensor<16xf32>, tensor<16x32xbf16>]>
-  // CHECK: %[[QB:.+]] = tilegpu.alloc "shared" : !tilegpu.buffer<16x448xbf16, stride = 912>
+  // CHECK: %[[QB:.+]] = tilegpu.alloc "before" : !tilegpu.buffer<16x448xbf16, stride = 912>
   // CHECK: tilegpu.store_shared %[[Q]], %[[QB]]
   %query = tile.load %q[%c0, %c0] : !vq -> tensor<16x448xbf16>
   %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
@@ -87,5 +87,51 @@ tile.kernel @none warps(4) (%x : f32, %max : !tile.view<[H], f32>) {
   %c0 = arith.constant 0 : index
   %t = tile.full %x : f32 -> tensor<16xf32>
   tile.store %t, %max[%c0] : tensor<16xf32>, !tile.view<[H], f32>
+  tile.return
+}
+
+// -----
+
+// Rows converted once, by the warps that gather: their own ring, three stages.
+// Twelve warps have no layout in common: second products, who have nothing else
+// to do yet, load the query and send it.
+// CHECK-LABEL: tile.kernel @converts warps(12)
+// CHECK-NOT: tile.load %q
+// CHECK-DAG: %[[CONV:.+]] = tilegpu.channel "converted" : !tilegpu.channel<1, [tensor<32x448xbf16>]>
+// CHECK-DAG: %[[HAND:.+]] = tilegpu.channel "handover" : !tilegpu.channel<1, [tensor<16x32xbf16>]>
+// CHECK: tilegpu.roles
+// CHECK-NEXT: role "second" warps(4)
+// CHECK-NEXT: %[[Q:.+]] = tile.load %q
+// CHECK-NEXT: tilegpu.send %[[Q]] to %[[BEFORE:[^ ]+]]
+// CHECK: tilegpu.receive %[[CONV]]
+// CHECK-NOT: tile.dequant
+// CHECK: role "first" warps(4)
+// CHECK: tilegpu.receive %[[BEFORE]]
+// CHECK: tilegpu.receive %[[CONV]]
+// CHECK: tilegpu.send %{{.+}} to %[[HAND]]
+// CHECK: role "gather" warps(4)
+// CHECK: %[[ROWS:.+]], %{{.+}} = tile.gather
+// CHECK: %[[K:.+]] = tile.dequant %[[ROWS]] nope
+// CHECK: tilegpu.send %[[K]] to %[[CONV]]
+// CHECK: } {tile.pipeline = #tile.pipeline<stages = 3>}
+tile.kernel @converts warps(12) (%q : !tile.view<[H, D], bf16>, %pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index,
+                                 %out : !tile.view<[H, D], f32>) attributes {tile.roles = "4c+4+4@3:1"} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %f0 = arith.constant 0.0 : f32
+  %query = tile.load %q[%c0, %c0] : !tile.view<[H, D], bf16> -> tensor<16x448xbf16>
+  %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
+  %o_ = tile.full %f0 : f32 -> tensor<16x448xf32>
+  %o = scf.for %i = %c0 to %n step %c32 iter_args(%o0 = %o_) -> (tensor<16x448xf32>) {
+    %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
+    %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+    %k = tile.dequant %rows nope : !tile.rows<"dsv4", [32]> -> tensor<32x448xbf16>
+    %kt = tile.transpose %k : tensor<32x448xbf16> -> tensor<448x32xbf16>
+    %s = tile.dot %query, %kt, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
+    %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
+    %o1 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
+    scf.yield %o1 : tensor<16x448xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %o, %out[%c0, %c0] : tensor<16x448xf32>, !tile.view<[H, D], f32>
   tile.return
 }

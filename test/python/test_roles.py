@@ -12,21 +12,20 @@ from second_caches import MAIN
 import mlatile
 from mlatile.testing import executor, make_case
 
-PREFILL = KERNEL_FOLDER / "prefill.mlir"
 # Heads, candidates, roles: 64 heads a CTA where 101,376 bytes hold them.
+KERNELS = ["prefill", "decode", "swapab"]
 SMALL = {kv_format: (32, 16, "4+4+8") for kv_format in MAIN} | {"dots3_swa": (16, 16, "4+4+8")}
 LARGE = {kv_format: (64, 32, "4+4+8") for kv_format in MAIN} | {"dots3_swa": (32, 32, "4+4+8")}
 
 
 def compiled(kernel, kv_format, tile, **options):
     heads, rows, roles = tile
-    source = {"prefill": PREFILL, "decode": DECODE}[kernel]
-    return compile_kernel(source, kernel=kernel, FMT=kv_format, BH=heads, BN=rows, ROLES=roles, **options)
+    return compile_kernel(KERNEL_FOLDER / f"{kernel}.mlir", kernel=kernel, FMT=kv_format, BH=heads, BN=rows, ROLES=roles, **options)
 
 
 @pytest.mark.parametrize("target", ["sm_120a", "sm_90a"])
 @pytest.mark.parametrize("kv_format", MAIN)
-@pytest.mark.parametrize("kernel", ["prefill", "decode"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_every_format(kernel, kv_format, target):
     tile = (SMALL if target == "sm_120a" else LARGE)[kv_format]
     program = compiled(kernel, kv_format, tile, HAS_LENGTH=False, LSE=1, target=target)
@@ -72,7 +71,7 @@ def test_two_caches_and_splits(extra, splits):
 
 
 @pytest.mark.parametrize("kv_format", MAIN)
-@pytest.mark.parametrize("kernel", ["prefill", "decode"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_rows_converted_once(kernel, kv_format):
     """By the warps that gather; the others multiply 16-bit rows."""
     program = compiled(kernel, kv_format, (16, 16, "4c+4+8"), HAS_LENGTH=False, LSE=1, target="sm_90a")

@@ -84,11 +84,12 @@ class Kernel(Writer):
         self.bars = []  # (name, count)
         self.allocated = 0
         self.pool = rng.choice(list(ROWS))
+        self.in_role = False
 
     def operations(self):
         every = [self.full, self.iota, self.load, self.load, self.store, self.place, self.place, self.to_shared, self.to_shared,
                  self.from_shared, self.from_shared, self.sync, self.barrier, self.barrier, self.gather, self.dot, self.dot,
-                 self.dot, self.quantised_dot, self.reduce, self.reduce, self.slice, self.convert, self.convert, self.broadcast, self.transpose,
+                 self.dot, self.quantised_dot, self.reduce, self.reduce, self.slice, self.convert, self.convert, self.broadcast, self.scale, self.transpose,
                  self.view, self.runtime, self.elementwise, self.elementwise, self.elementwise]
         return every + ([self.loop, self.condition] if self.indent < 3 else [])
 
@@ -204,7 +205,8 @@ class Kernel(Writer):
             self.define(drawn(self.rng, shape).key(), element, f"tilegpu.load_shared {name} : {self.buffer_type(shape, element, stride)} ->")
 
     def sync(self):
-        self.line(f"tilegpu.sync {self.rng.choice(['cta', 'cta', 'warp'])}")
+        everybody = "role" if self.in_role else "cta"
+        self.line(f"tilegpu.sync {self.rng.choice([everybody, everybody, 'warp'])}")
 
     def barrier(self):
         """Arrives or waits; initialises where there is no mbarrier."""
@@ -213,7 +215,8 @@ class Kernel(Writer):
         name, count = self.rng.choice(self.bars)
         index, parity = self.index(count), self.index(2)
         text = f"{name}[{index}]" + self.rng.choice(["", f", {parity}"])
-        self.line(f"tilegpu.mbarrier_{'wait' if ',' in text else 'arrive'} {text} : !tilegpu.mbarriers<{count}>")
+        by_warp = " {by_warp}" if "," not in text and self.chance(0.3) else ""
+        self.line(f"tilegpu.mbarrier_{'wait' if ',' in text else 'arrive'} {text}{by_warp} : !tilegpu.mbarriers<{count}>")
 
     def mbarriers(self, arrivals):
         name, count = f"%b{self.count}", self.rng.choice([1, 2, 2, 4])
@@ -351,6 +354,14 @@ class Kernel(Writer):
             row, row_type = self.tile(dropped(layout, axis).key(), element)
             self.define((shape, layout), element, f"tile.broadcast {row} along {axis} : {row_type} ->")
 
+    def scale(self):
+        value = self.some(lambda key, element: key is not None and len(key[0]) == 2 and element == "f32")
+        if value:
+            (shape, layout), element = self.types[value[1]]
+            axis = self.rng.randint(0, 1)
+            row, row_type = self.tile(dropped(layout, axis).key(), element)
+            self.line(f"{self.new((shape, layout), element, value[1])} = tilegpu.scale {value[0]} by {row} along {axis} : {value[1]}, {row_type}")
+
     def transpose(self):
         value = self.some(lambda key, element: key is not None and len(key[0]) == 2)
         if value:
@@ -368,14 +379,44 @@ class Kernel(Writer):
         del self.buffers[places[0] :], self.bars[places[1] :]
 
 
+    def roles(self):
+        """Two of them, each of as many warps as the layouts have; the second one sends, at times."""
+        key = accumulator(16, 32).key()
+        channel = "!tilegpu.channel<2, [tensor<16x32xf32>]>"
+        talks = self.chance(0.5)
+        if talks:
+            self.line(f'%c = tilegpu.channel "c" : {channel}')
+        self.line("tilegpu.roles")
+        self.in_role = True
+        for role in "ab":
+            self.line(f'role "{role}" warps({1 << WARP_BITS}) registers(128) {{')
+            self.indent += 1
+            if talks and role == "a":
+                result = self.typed(key, "f32")
+                self.line(f"{self.new(key, 'f32', result)} = tilegpu.receive %c : {channel} -> {result}")
+            elif talks:
+                value, text = self.tile(key, "f32")
+                self.line(f"tilegpu.send {value} to %c : {text} to {channel}")
+            self.body(self.rng.randint(2, 12))
+            self.store()
+            self.line("tilegpu.role_end")
+            self.indent -= 1
+            self.line("}")
+            self.values, self.buffers, self.bars = {}, [], []
+
+
 def kernel(rng):
     k = Kernel(rng)
-    k.body(rng.randint(4, 30))
-    for _ in range(4):
-        k.store()
+    with_roles = k.chance(0.15)
+    if with_roles:
+        k.roles()
+    else:
+        k.body(rng.randint(4, 30))
+        for _ in range(4):
+            k.store()
     return "\n".join([
         *(f"{name} = {text}" for text, name in k.layouts.items()),
-        f"tile.kernel @k warps({1 << WARP_BITS})",
+        f"tile.kernel @k warps({(2 if with_roles else 1) << WARP_BITS})",
         f'    (%f : !tile.view<[T, W], f32>, %h : !tile.view<[T, W], bf16>, %n : !tile.view<[T, W], i32>, %kv : !tile.pool<"{k.pool}">) {{',
         *k.lines, "  tile.return", "}",
     ])

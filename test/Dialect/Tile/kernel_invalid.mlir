@@ -215,3 +215,11 @@ func.func @f(%v: !tile.view<[A, B], f32>) {
   %0 = tile.dim %v, -1 : !tile.view<[A, B], f32>
   return
 }
+
+// -----
+
+// kernel_c8
+// expected-error@+1 {{expected roles to be a roles parameter, got BH}}
+tile.kernel @kernel_c8 params(BH : index = 16) warps(4) roles(BH) () {
+  tile.return
+}

@@ -16,10 +16,10 @@ def AssignRoles : Pass<"tile-assign-roles", "::mlir::ModuleOp"> {
     Before:
     ```mlir
     scf.for %n = %b to %e step %c32 iter_args(%o) {
-      %rows, %ok = tile.gather %pool[%ids]
-      %s = tile.dot %q, %keys, %zero
-      %p = math.exp2 %s
-      %o1 = tile.dot %p, %values, %o
+      %rows, %ok = tile.gather %pool[%ids] ...
+      %s = tile.dot %q, %keys, %zero ...
+      %p = math.exp2 %s ...
+      %o1 = tile.dot %p, %values, %o ...
     }
     ```
     After:

@@ -29,9 +29,8 @@ struct RoleSplit {
 
 /// All warps are equal.
 inline constexpr llvm::StringLiteral kNoRoles = "none";
-/// `4+4+8`, `4c+4+8`, `4:40+4:152+8:160`, each also with stages behind it, `/3`
-/// or
-/// `@3:2`; nothing if the text is none of that. Which numbers of warps and
+/// `4+4+8`, `4c+4+8`, `4:40+4:152+8:160`, each also with stages behind it, `@3`
+/// or `@3:2`; nothing if the text is none of that. Which numbers of warps and
 /// registers are legal is a matter of `tilegpu.roles`.
 std::optional<RoleSplit> parseRoleSplit(llvm::StringRef text);
 /// Whether a parameter of kind `roles` may have this value.

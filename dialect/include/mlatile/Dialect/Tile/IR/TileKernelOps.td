@@ -37,8 +37,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [
       parameter, every unquoted format a `format` parameter; a view dimension
       that is a parameter is an `index`.
     * kernel_c7: the body ends in `tile.return`.
-    * kernel_c8: `roles` is a `roles` parameter. Where it is bound to warps,
-      their sum is the kernel's number of warps.
+    * kernel_c8: `roles` is a `roles` parameter. Bound to warps, their sum is the
+      number of warps in the place of `warps`.
 
     Example:
     ```mlir
