@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Text of second-level kernels: layouts of docs/Layouts.md, section 3, and of tiles that are only moved."""
 
+import re
+
 
 def _text(reg, lane, warp, reps):
     def bases(all_of_them):
@@ -52,6 +54,20 @@ def operand_b(k, n, warps, pack=0):
     reg = [[pair, 0], [half, 0]] + [[step, 0] for step in steps]
     lane = [[basis, 0] for basis in lanes] + [[0, 1], [0, 2], [0, 4]]
     return _tiled(reg, lane, (block, 8), (k, n), warps, (None, 1))
+
+
+def pack_columns(layout, pack):
+    """Of a layout's text: columns in the order of a quantised partner. Bits of a column are 1 + pack of a lane's elements
+    and two of the lane; along k stand the pair, the lanes, the halves of a step, further steps."""
+    places = {1: [0, 3, 1, 2], 2: [0, 3, 4, 1, 2]}[pack]
+
+    def moved(basis):
+        row, col = map(int, basis.groups())
+        low = sum((col >> bit & 1) << place for bit, place in enumerate(places))
+        return f"[{row}, {col >> len(places) << len(places) | low}]"
+
+    bases, reps = layout.split(", reps")
+    return re.sub(r"\[(\d+), (\d+)\]", moved, bases) + ", reps" + reps
 
 
 def spread(rows, cols, warps):

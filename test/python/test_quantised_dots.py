@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from lowered_kernels import Program, compile_kernel
-from second_level import accumulator, operand_a, operand_b, spread
+from second_level import accumulator, operand_a, operand_b, pack_columns, spread
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 WIDE = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
@@ -27,10 +27,11 @@ def numbers(kind, data):
 
 class Case:
     """One product. `side`: which operand is quantised; `along_k`: its columns run along K; `other`: where the other
-    one comes from: "rows" (a buffer with K along the columns), "columns" (with K along the rows) or "tensor"."""
+    one comes from: "rows" (a buffer with K along the columns), "packed" (the same in packed order), "columns" (with K along
+    the rows) or "tensor". `factors`: the other one is multiplied by factors, a row for so many tiles of the quantised one."""
 
     def __init__(self, side, along_k, payload, scale, wide="bf16", warps=(1, 1), tiles=(1, 1), steps=1, other="rows", group=0,
-                 scale_align=4):
+                 scale_align=4, factors=0):
         self.side, self.along_k, self.payload, self.scale = side, along_k, payload, scale
         self.wide, self.warps, self.other = wide, warps, other
         pack = 2 if payload == "e2m1" else 1
@@ -46,6 +47,8 @@ class Case:
         self.group = group or min(self.cols & -self.cols, 64)
         self.groups = self.cols // self.group
         self.scale_stride = -(-self.groups // scale_align) * scale_align
+        self.factor_group = factors * (max(8 << self.pack_m, 16) if side == "a" else 8 << self.pack_n)
+        self.factor_rows = outer // self.factor_group if factors else 0
 
     def kernel(self):
         """The text: payload, scales and the other operand go to shared memory as bytes and numbers; then the dot."""
@@ -56,13 +59,19 @@ class Case:
         quantised = f"!tilegpu.buffer<{self.rows}x{self.cols}x{TYPES[self.payload]}, stride = {stride}>"
         lines, layouts = [], {"acc": accumulator(m, n, warps, self.pack_m, self.pack_n)}
 
-        def buffer(name, rows, cols, element, stride):
+        def buffer(name, rows, cols, element, stride, pack=0):
             """A view's tile in a buffer."""
             layouts[name] = spread(rows, cols, warps)
             tensor = f"tensor<{rows}x{cols}x{element}, #{name}>"
             kind = f"!tilegpu.buffer<{rows}x{cols}x{element}, stride = {stride}>"
             lines.append(f'%{name}_buffer = tilegpu.alloc "{name}" : {kind}')
             lines.append(f"%{name}_tile = tile.load %{name}[%z, %z] : !tile.view<[R, C], {element}> -> {tensor}")
+            if pack:
+                layouts[f"{name}Packed"] = pack_columns(layouts[name], pack)
+                packed = tensor.replace(f"#{name}", f"#{name}Packed")
+                lines.append(f"%{name}_packed = tilegpu.pack_columns %{name}_tile {{pack = {pack} : i64}} : {tensor} -> {packed}")
+                lines.append(f"tilegpu.store_shared %{name}_packed, %{name}_buffer : {packed}, {kind}")
+                return kind
             lines.append(f"tilegpu.store_shared %{name}_tile, %{name}_buffer : {tensor}, {kind}")
             return kind
 
@@ -84,19 +93,25 @@ class Case:
             lines.append(f"%x = tile.load %other[%z, %z] : !tile.view<[R, C], {wide}> -> {other}")
         else:
             outer = n if is_a else m
-            rows, cols = (outer, k) if self.other == "rows" else (k, outer)
-            other = buffer("other", rows, cols, wide, 2 * cols + 16)
+            in_rows = self.other != "columns"
+            rows, cols = (outer, k) if in_rows else (k, outer)
+            other = buffer("other", rows, cols, wide, 2 * cols + 16, self.pack_k if self.other == "packed" else 0)
             lines.append("%x = tilegpu.view %other_buffer + 0 : " + f"{other} -> {other}")
-            if is_a == (self.other == "rows"):
+            if is_a == in_rows:
                 flags.append("b_transposed" if is_a else "a_transposed")
-        operands = f"%q{scaled}, %x" if is_a else f"%x, %q{scaled}"
-        types = f"{quantised}{by}, {other}" if is_a else f"{other}, {quantised}{by}"
+            if self.other == "packed":
+                flags.append("b_packed" if is_a else "a_packed")
+        times = of = ""
+        if self.factor_rows:
+            times, of = " times %factors_buffer", " times " + buffer("factors", self.factor_rows, k, wide, 2 * k + 16)
+        operands = f"%q{scaled}, %x{times}" if is_a else f"%x{times}, %q{scaled}"
+        types = f"{quantised}{by}, {other}{of}" if is_a else f"{other}{of}, {quantised}{by}"
         c = f"tensor<{m}x{n}xf32, #acc>"
         lines += ["tilegpu.sync cta", f"%c0 = tile.load %c[%z, %z] : !tile.view<[R, C], f32> -> {c}",
                   f"%d = tilegpu.dot {operands}, %c0 {{{', '.join(flags)}}} : {types}, {c}",
                   f"tile.store %d, %out[%z, %z] : {c}, !tile.view<[R, C], f32>", "tile.return"]
         views = ", ".join(f"%{name}: !tile.view<[R, C], {element}>" for name, element in
-                          dict(payload="i8", scales="i8", other=wide, c="f32", out="f32").items())
+                          dict(payload="i8", scales="i8", other=wide, factors=wide, c="f32", out="f32").items())
         head = "".join(f"#{name} = {text}\n" for name, text in layouts.items())
         body = "".join(f"  {line}\n" for line in ["%z = arith.constant 0 : index", *lines])
         return f"{head}tile.kernel @product warps({warps[0] * warps[1]}) ({views}) {{\n{body}}}\n"
@@ -111,17 +126,18 @@ class Case:
         # As K x N or M x K, then as it stands in memory.
         logical = (self.k, self.n) if self.side == "a" else (self.m, self.k)
         data["matrix"] = rng.standard_normal(logical).astype(WIDE[self.wide])
-        columns_along_k = self.other == "rows"
+        columns_along_k = self.other in ("rows", "packed")
         turned = self.other != "tensor" and columns_along_k == (self.side == "a")
         data["other"] = np.ascontiguousarray(data["matrix"].T if turned else data["matrix"])
         data["c"] = rng.standard_normal((self.m, self.n)).astype(np.float32)
+        data["factors"] = rng.standard_normal((max(self.factor_rows, 1), self.k)).astype(WIDE[self.wide])
         return data
 
     def run(self, data, **options):
         compiled = compile_kernel_text(self.kernel())
         out = np.full((self.m, self.n), np.nan, np.float32)
         program = Program(compiled.blobs["llvm"], compiled.meta)
-        program.launch(1, {name: data[name] for name in ("payload", "scales", "other", "c")} | dict(out=out), **options)
+        program.launch(1, {name: data[name] for name in ("payload", "scales", "other", "factors", "c")} | dict(out=out), **options)
         return out
 
     def check(self, data, out):
@@ -136,6 +152,14 @@ class Case:
             a, b = (quantised, matrix) if self.side == "a" else (matrix, quantised)
             assert a.shape == (self.m, self.k) and b.shape == (self.k, self.n)
             products = a[:, :, None] * b[None]
+            if self.factor_rows:
+                factors = np.repeat(data["factors"].astype(np.float64), self.factor_group, axis=0)  # [M or N, K]
+                if self.side == "b":
+                    own = (a[:, :, None] * factors.T[None]).astype(np.float32).astype(WIDE[self.wide]).astype(np.float64)
+                    products = own * b[None]
+                else:
+                    own = (factors[:, :, None] * b[None]).astype(np.float32).astype(WIDE[self.wide]).astype(np.float64)
+                    products = a[:, :, None] * own
             expected = data["c"] + products.sum(axis=1)
             bound = (self.k + 2) * 2.0**-23 * (np.abs(data["c"]) + np.abs(products).sum(axis=1))
         finite = np.isfinite(expected)
@@ -166,6 +190,31 @@ def test_products(number):
     data = case.inputs(np.random.default_rng(number))
     expected = case.check(data, case.run(data, seed=number))
     assert np.isfinite(expected).all() or case.wide == "f16"
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_packed_partners(number):
+    """Columns of the other operand stored in the order of the quantised one."""
+    side, payload = "ab"[number % 2], ("e4m3", "e2m1")[number // 2 % 2]
+    case = Case(side, True, payload, (None, "e4m3")[number // 4 % 2], wide=("bf16", "f16")[number // 8], warps=WARPS[number % 8],
+                tiles=TILES[number % 7], steps=STEPS[number % 6], other="packed")
+    data = case.inputs(np.random.default_rng(number))
+    case.check(data, case.run(data, seed=number))
+
+
+@pytest.mark.parametrize("other", [*OTHERS, "packed"])
+@pytest.mark.parametrize("wide", WIDE)
+@pytest.mark.parametrize("payload", ["e4m3", "e2m1"])
+@pytest.mark.parametrize("side", "ab")
+def test_factors(side, payload, wide, other):
+    """A row of factors for one, two or four tiles; every arrangement of warps meets every orientation."""
+    along_k = other == "packed"
+    for number, (warps, factors) in enumerate([((1, 1), 1), ((2, 2), 2), ((1, 4), 2)]):
+        case = Case(side, along_k, payload, (None, "ue8m0")[number % 2], wide=wide, warps=warps, tiles=(4, 4), steps=1 + number,
+                    other=other, factors=factors)
+        data = case.inputs(np.random.default_rng(number))
+        expected = case.check(data, case.run(data, seed=number))
+        assert case.factor_rows > 1 and np.isfinite(expected).any()
 
 
 @pytest.mark.parametrize("payload", ["e4m3", "e2m1"])

@@ -69,7 +69,8 @@ void addPlanOptions(CLI::App &app, JobOptions &job) {
         for (const std::string &param : given) {
           size_t equals = param.find('=');
           if (equals == 0 || equals == std::string::npos)
-            throw ArgumentError("param", "expected NAME=VALUE, got " + param);
+            throw CLI::ValidationError("--param",
+                                       "expected NAME=VALUE, got " + param);
           job.params[param.substr(0, equals)] = param.substr(equals + 1);
         }
       },
