@@ -14,7 +14,7 @@ from mlatile.testing import executor, make_case
 
 # Heads, candidates, roles: 64 heads a CTA where 101,376 bytes hold them.
 KERNELS = ["prefill", "decode", "swapab"]
-SMALL = {kv_format: (32, 16, "4+4+8") for kv_format in MAIN} | {"dots3_swa": (16, 16, "4+4+8")}
+SMALL = {kv_format: (32, 32, "4+4+4") for kv_format in MAIN} | {"dots3_swa": (16, 16, "4+4+4")}
 LARGE = {kv_format: (64, 32, "4+4+8") for kv_format in MAIN} | {"dots3_swa": (32, 32, "4+4+8")}
 
 
@@ -30,7 +30,7 @@ def test_every_format(kernel, kv_format, target):
     tile = (SMALL if target == "sm_120a" else LARGE)[kv_format]
     program = compiled(kernel, kv_format, tile, HAS_LENGTH=False, LSE=1, target=target)
     loop, = program.meta["loops"]
-    assert program.meta["threads"] == 512 and loop["cta_barriers"] == 0
+    assert program.meta["threads"] == 32 * sum(map(int, tile[2].split("+"))) and loop["cta_barriers"] == 0
     runs = Program(program.blobs["llvm"], program.meta)
     for seed, width in enumerate((1, tile[1], 5 * tile[1] + 3)):
         case = make_case(seed, tokens=2, heads=tile[0] + 5, width=width, page_size=16, kv_format=kv_format)
