@@ -40,7 +40,7 @@
 !rows = !tile.rows<FMT, [BN]>
 !vidx = !tile.view<[B, S, W], i32>
 
-func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
+func.func private @relative_scales(!ks) -> (!ks, !cand)
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -73,7 +73,7 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
     %ks = tile.dequant %rows scale : !rows -> !ks
-    %r, %log_u, %inverse_u = func.call @relative_scales(%ks) : (!ks) -> (!ks16, !cand, !cand)
+    %r, %log_u = func.call @relative_scales(%ks) : (!ks) -> (!ks, !cand)
     %kn = scf.if %SCALE_E4M3 -> !kn {
       %kp = tile.dequant %rows nope : !rows -> !kn
       scf.yield %kp : !kn
@@ -123,8 +123,9 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %pu = scf.if %SCALE_E4M3 -> !s {
       scf.yield %p : !s
     } else {
-      %inverse_ub = tile.broadcast %inverse_u along 0 : !cand -> !s
-      %exact = arith.mulf %p, %inverse_ub : !s
+      %log_uc = tile.broadcast %log_u along 0 : !cand -> !s
+      %dl = arith.subf %ds, %log_uc : !s
+      %exact = math.exp2 %dl : !s
       scf.yield %exact : !s
     }
     %ab = tile.broadcast %a along 1 : !row -> !s
@@ -138,7 +139,8 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
       %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
       scf.yield %on3 : !on
     } else {
-      %on3 = tile.dot_scaled %p16, %kn, %r, %on1 : !p16, !kn, !ks16, !on
+      %r16 = arith.truncf %r : !ks to !ks16
+      %on3 = tile.dot_scaled %p16, %kn, %r16, %on1 : !p16, !kn, !ks16, !on
       scf.yield %on3 : !on
     }
     %or2 = scf.if %V_ROPE -> !or {

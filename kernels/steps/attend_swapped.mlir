@@ -25,14 +25,13 @@
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
 !krT  = tensor<?x?xbf16, #tile.dims<ROPE, BN>>
 !ks   = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
-!ks16 = tensor<?x?xf16, #tile.dims<BN, GROUPS>>
-!k16T = tensor<?x?xf16, #tile.dims<GROUPS, BN>>
+!ksT  = tensor<?x?xf32, #tile.dims<GROUPS, BN>>
 !on   = tensor<?x?xf32, #tile.dims<NOPE, BH>>
 !or   = tensor<?x?xf32, #tile.dims<ROPE, BH>>
 !rows = !tile.rows<FMT, [BN]>
 !vidx = !tile.view<[B, S, W], i32>
 
-func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
+func.func private @relative_scales(!ks) -> (!ks, !cand)
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -65,7 +64,7 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
     %ks = tile.dequant %rows scale : !rows -> !ks
-    %r, %log_u, %inverse_u = func.call @relative_scales(%ks) : (!ks) -> (!ks16, !cand, !cand)
+    %r, %log_u = func.call @relative_scales(%ks) : (!ks) -> (!ks, !cand)
     %kn = scf.if %SCALE_E4M3 -> !kn {
       %kp = tile.dequant %rows nope : !rows -> !kn
       scf.yield %kp : !kn
@@ -110,8 +109,9 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %pu = scf.if %SCALE_E4M3 -> !s {
       scf.yield %p : !s
     } else {
-      %inverse_ub = tile.broadcast %inverse_u along 1 : !cand -> !s
-      %exact = arith.mulf %p, %inverse_ub : !s
+      %log_uc = tile.broadcast %log_u along 1 : !cand -> !s
+      %dl = arith.subf %ds, %log_uc : !s
+      %exact = math.exp2 %dl : !s
       scf.yield %exact : !s
     }
     %ab = tile.broadcast %a along 0 : !row -> !s
@@ -126,8 +126,8 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
       %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
       scf.yield %on3 : !on
     } else {
-      %rT = tile.transpose %r : !ks16 -> !k16T
-      %on3 = tile.dot_scaled %knT, %p16, %rT, %on1 {scale_a} : !knT, !p16, !k16T, !on
+      %rT = tile.transpose %r : !ks -> !ksT
+      %on3 = tile.dot_scaled %knT, %p, %rT, %on1 {scale_a} : !knT, !s, !ksT, !on
       scf.yield %on3 : !on
     }
     %or2 = scf.if %V_ROPE -> !or {

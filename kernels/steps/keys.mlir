@@ -3,18 +3,17 @@
 !cand  = tensor<?xf32, #tile.dims<BN>>
 !candi = tensor<?xi32, #tile.dims<BN>>
 !ks    = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
-!ks16  = tensor<?x?xf16, #tile.dims<BN, GROUPS>>
 
 // Scales of keys, made fit for values in f16. Each candidate has a unit u, a
-// power of two: its largest scale, rounded down (2^-110 to 2^110). Returns the
-// scales over u, at most 2, as f16 (exact for powers of two); log2 u; and 1 / u.
+// power of two: its largest scale, rounded down (2^-110 to 2^113). Returns the
+// scales over u, at most 2, and log2 u.
 //
 // A probability times u never leaves f16 if the reference that is subtracted
 // from scores is the largest of score + log2 u, not of score.
-func.func private @relative_scales(%ks : !ks) -> (!ks16, !cand, !cand) {
+func.func private @relative_scales(%ks : !ks) -> (!ks, !cand) {
   %exponent_ = arith.constant 0x7F800000 : i32
   %least_ = arith.constant 0x08800000 : i32
-  %most_ = arith.constant 0x76800000 : i32
+  %most_ = arith.constant 0x78000000 : i32
   %twice_ = arith.constant 0x7F000000 : i32
   %bias_ = arith.constant 127 : i32
   %shift_ = arith.constant 23 : i32
@@ -25,7 +24,8 @@ func.func private @relative_scales(%ks : !ks) -> (!ks16, !cand, !cand) {
   %bias = tile.full %bias_ : i32 -> !candi
   %shift = tile.full %shift_ : i32 -> !candi
 
-  %max = tile.reduce maximumf %ks along 1 : !ks -> !cand
+  %size = math.absf %ks : !ks
+  %max = tile.reduce maximumf %size along 1 : !ks -> !cand
   %bits = arith.bitcast %max : !cand to !candi
   %e0 = arith.andi %bits, %exponent : !candi
   %e1 = arith.maxsi %e0, %least : !candi
@@ -37,6 +37,5 @@ func.func private @relative_scales(%ks : !ks) -> (!ks16, !cand, !cand) {
   %log_f = arith.sitofp %log : !candi to !cand
   %inverse_b = tile.broadcast %inverse along 1 : !cand -> !ks
   %relative = arith.mulf %ks, %inverse_b : !ks
-  %r16 = arith.truncf %relative : !ks to !ks16
-  func.return %r16, %log_f, %inverse : !ks16, !cand, !cand
+  func.return %relative, %log_f : !ks, !cand
 }

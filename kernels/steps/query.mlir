@@ -49,9 +49,9 @@ func.func private @query_f16(%q : !vq, %b : index, %t : index, %h : index) -> (!
     scf.yield %mn : !row
   }
 
-  // 2^e <= most < 2^(e + 1): the unit is 2^(e - 7), e at least -63.
+  // 2^e <= most < 2^(e + 1): the unit is 2^(e - 7), e at least -110.
   %exponent_ = arith.constant 0x7F800000 : i32
-  %least_ = arith.constant 0x20000000 : i32
+  %least_ = arith.constant 0x08800000 : i32
   %seven_ = arith.constant 0x03800000 : i32
   %twice_ = arith.constant 0x7F000000 : i32
   %exponent = tile.full %exponent_ : i32 -> !rowi

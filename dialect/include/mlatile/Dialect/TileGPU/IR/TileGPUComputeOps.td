@@ -67,7 +67,7 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     %o = tilegpu.dot %p, %v scaled by %vs, %o0
       : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>
         by !tilegpu.buffer<64x7xf8E8M0FNU, stride = 8>, tensor<16x448xf32, #packed>
-    %o = tilegpu.dot %p times %r, %v, %o0
+    %o1 = tilegpu.dot %p1 times %r, %v, %o0
       : !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<7x64xf16, stride = 144>,
         !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, tensor<16x448xf32, #packed>
     ```
@@ -286,7 +286,7 @@ def TileGPU_PackColumnsOp : TileGPU_Op<"pack_columns", [Pure]> {
 
     Example:
     ```mlir
-    %p = tilegpu.pack_columns %q {pack = 1 : i64} : tensor<16x64xf16, #rows> -> tensor<16x64xf16, #packed>
+    %p = tilegpu.pack_columns %q {pack = 1 : i64} : tensor<16x64xf16, #rows> -> tensor<16x64xf16, #columns>
     ```
   }];
   let arguments = (ins TileGPU_Tile:$source, I64Attr:$pack);
