@@ -286,7 +286,9 @@ def TileGPU_PackColumnsOp : TileGPU_Op<"pack_columns", [Pure]> {
 
     Example:
     ```mlir
-    %p = tilegpu.pack_columns %q {pack = 1 : i64} : tensor<16x64xf16, #rows> -> tensor<16x64xf16, #columns>
+    %p = tilegpu.pack_columns %q {pack = 1 : i64} : tensor<16x64xf16, #rows>
+      -> tensor<16x64xf16, #tilegpu.layout<reg = [[0, 1], [0, 8], [0, 2]], lane = [[0, 4], [0, 16], [0, 32], [1, 0], [2, 0]],
+                                           warp = [[4, 0], [8, 0]], reps = [1, 1]>>
     ```
   }];
   let arguments = (ins TileGPU_Tile:$source, I64Attr:$pack);
