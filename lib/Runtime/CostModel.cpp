@@ -13,15 +13,16 @@ namespace {
 // docs/CostModel.md says where each of these comes from.
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kConversionsPerClock = 2;
-constexpr double kInstructionsPerClock = 1.35;  ///< of PTX, on one SM
-constexpr double kClocksPerInstruction = 1.85;  ///< of a warp alone
+constexpr double kInstructionsPerClock = 1.35; ///< of PTX, on one SM
+constexpr double kClocksPerInstruction = 1.85; ///< of a warp alone
+constexpr double kSchedulers = 4;
 constexpr double kClocksPerBarrier = 30;
 constexpr double kNeighbour = 0.12; ///< slower where all SMs work
-constexpr double kOnce = 0.5; ///< of the PTX outside of loops that runs
+constexpr double kOnce = 0.5;       ///< of the PTX outside of loops that runs
 constexpr double kMemoryLatency = 600e-9;
-constexpr double kLaunch = 1.5e-6;
+constexpr double kLaunch = 1.7e-6;
 constexpr double kMergeRound = 1.05e-6;
-constexpr double kJoin = 2.6e-6; ///< partials stored, counted, all there
+constexpr double kJoin = 2.4e-6; ///< partials stored, counted, all there
 constexpr double kHidden = 1.0e-6;
 constexpr int64_t kReservedShared = 1024; ///< of a CTA
 
@@ -59,9 +60,10 @@ std::optional<SMTime> tileTime(const LoopWork &loop, double warps,
       time.busy = clocks;
       time.unit = unit;
     }
-  // Equal warps do one thing after another, all at the same time.
+  // Equal warps do one thing after another, all at the same time; a second warp
+  // of a scheduler works while the first waits for shared memory.
   double serial =
-      mma + shared +
+      mma + shared / std::max(1.0, warps / kSchedulers) +
       (loop.instructions - loop.mma) / warps * kClocksPerInstruction +
       loop.barriers * kClocksPerBarrier;
   serial = std::max(serial, time.busy);
@@ -76,8 +78,8 @@ std::optional<SMTime> tileTime(const LoopWork &loop, double warps,
 
 /// A CTA, for any number of CTAs on its SM.
 struct CtaTime {
-  double waits = 0; ///< whatever else there is
-  SMTime once;      ///< code outside of the loops
+  double waits = 0;                             ///< whatever else there is
+  SMTime once;                                  ///< code outside of the loops
   std::vector<std::pair<double, SMTime>> loops; ///< iterations
   double slower = 1;                            ///< for its neighbours
 

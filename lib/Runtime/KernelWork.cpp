@@ -26,6 +26,11 @@ int64_t number(const Params &params, const char *name) {
   return value > 0 && value <= kMostTile ? value : 0;
 }
 
+/// Registers of a thread besides those that the loop carries, for which the
+/// compiler leaves room when it decides how many CTAs an SM has room for.
+constexpr int64_t kWorkingRegisters = 96;
+constexpr int64_t kMostRegisters = 255;
+
 /// Splits that the step that joins them loads at once, its code and registers
 /// (kernels/steps/merge.mlir).
 constexpr int64_t kMergedAtOnce = 8;
@@ -68,8 +73,8 @@ public:
     work.conversions = conversions();
     work.sharedBytes = sharedBytes();
     work.barriers = barriers();
-    work.instructions = work.mma + matrixBytes() / 512 + work.conversions +
-                        otherInstructions();
+    work.instructions =
+        work.mma + matrixBytes() / 512 + work.conversions + otherInstructions();
     work.ahead = 1;
     return work;
   }
@@ -79,6 +84,12 @@ public:
     return (values.heads * values.others +
             ropeValues.heads * ropeValues.others) /
            32;
+  }
+
+  /// Registers of a thread that the loop carries: output, sums of
+  /// probabilities, and two rows of maxima.
+  double carriedRegisters() const {
+    return registers() + scores.heads * scores.others / 32 + 2;
   }
 
 private:
@@ -109,8 +120,8 @@ private:
 
   double conversions() const {
     // Probabilities to f16, and to bf16 where the rope part is a value.
-    double p = static_cast<double>(heads) * bn / 64 *
-               (format.ropeInValue ? 2 : 1);
+    double p =
+        static_cast<double>(heads) * bn / 64 * (format.ropeInValue ? 2 : 1);
     // A pair of e4m3 is one instruction; so are relative scales to f16.
     if (isScaledOutside())
       return p + keyPairs() + valuePairs() + bn * format.groups() / 32;
@@ -142,9 +153,7 @@ private:
   double sharedBytes() const {
     double gathered = bn * (format.usedRow() + format.scaleRow + 4);
     // Slots, scales and their units, maxima and p: bytes of a lane, fitted.
-    double aLane = swapped             ? isScaledOutside()
-                                             ? 74 + 8 * format.groups()
-                                             : 125
+    double aLane = swapped ? isScaledOutside() ? 74 + 8 * format.groups() : 125
                    : isScaledOutside() ? 200
                                        : 110;
     return gathered + matrixBytes() + w * 32 * aLane;
@@ -196,8 +205,12 @@ std::optional<LaunchWork> attention(const Params &params,
     LoopWork loop = tile.work();
     // The loop's own, and 19 to start and store a register of the output.
     work.instructions += loop.instructions / static_cast<double>(warps);
-    if (work.loops.empty())
+    if (work.loops.empty()) {
       work.instructions += 19 * tile.registers();
+      auto registers = static_cast<int64_t>(tile.carriedRegisters());
+      work.registers = static_cast<int>(
+          std::min(roundUp(registers + kWorkingRegisters, 8), kMostRegisters));
+    }
     loop.iterations = std::min(left, ceilDiv(width, candidates));
     left -= loop.iterations;
     work.loops.push_back(loop);
@@ -239,8 +252,8 @@ std::optional<LaunchWork> attention(const Params &params,
     int64_t columns = ceilDiv(int64_t{format->dimV()},
                               std::max<int64_t>(number(params, "MERGE_BD"), 1));
     work.joins = true;
-    work.mergeRounds = ceilDiv(heads * columns, splits) *
-                       ceilDiv(splits, kMergedAtOnce);
+    work.mergeRounds =
+        ceilDiv(heads * columns, splits) * ceilDiv(splits, kMergedAtOnce);
     work.instructions += kMergeInstructions;
   }
   work.l2Bytes += work.memoryBytes;
@@ -265,7 +278,6 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   work.threads = static_cast<int>(32 * warps);
   work.instructions = kMergeInstructions;
   work.registers = kMergeRegisters;
-  work.chain = 1; // the first loads
   work.mergeRounds = ceilDiv(splits, kMergedAtOnce);
   work.dependent = isTrue(params, "DEPENDENT");
   double query = rows * static_cast<double>(problem.numHeads);
