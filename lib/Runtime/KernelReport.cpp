@@ -189,7 +189,8 @@ static Json makeReport(const Kernel &kernel, const Problem *given) {
       Json &entry = report["predicted"][card.name];
       entry["us"] = nullptr;
       entry["limiter"] = "unsupported"; // no such mma, or no room for a CTA
-      if (time) {
+      if (time) { // what it adds to a launch before it in one wave
+        time->microseconds -= hiddenMicroseconds({}, *work, card);
         entry["us"] = std::round(time->microseconds * 100) / 100;
         entry["limiter"] = name(time->limiter);
       }

@@ -180,7 +180,8 @@ std::string Plan::explain() const {
          << " CTAs: " << step.why << "\n";
   if (std::string predicted = predictedText(*this); !predicted.empty())
     text << "  " << predicted << "\n";
-  printCandidates(*this, text);
+  if (!launches.empty())
+    printCandidates(*this, text);
   for (const std::string &reason : reasons)
     text << "  - " << reason << "\n";
   return text.str();
