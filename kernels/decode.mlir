@@ -39,10 +39,11 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
                            BH : index = 16, BN : index = 32, WARPS : index = 4,
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                            SPLIT : i1 = false, DEPENDENT : i1 = false, SLICES : i1 = false, LSE : index = 0,
+                           ROLES : roles = none,
                            MERGE_BD : index = 512,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                            GROUPS : index = FMT.groups, SCALE_E4M3 : i1 = FMT.scale_e4m3,
-                           EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS)
+                           EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS) roles(ROLES)
     (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !vlen,
      %extra_kv : !tile.pool<EXTRA>, %extra_indices : !vext, %extra_lengths : !vlen,
      %sink : !vrow, %out : !vout, %lse : !vlse, %part_o : !po, %part_m : !pr, %part_l : !pr,

@@ -32,10 +32,10 @@ func.func private @store_lse(!row, !vlse, index, index, index)
 tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
                             BH : index = 32, BN : index = 32, WARPS : index = 8,
                             HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
-                            LSE : index = 0,
+                            LSE : index = 0, ROLES : roles = none,
                             NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                             GROUPS : index = FMT.groups, SCALE_E4M3 : i1 = FMT.scale_e4m3,
-                            EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS)
+                            EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS) roles(ROLES)
     (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !vlen,
      %extra_kv : !tile.pool<EXTRA>, %extra_indices : !vext, %extra_lengths : !vlen,
      %sink : !vrow, %out : !vout, %lse : !vlse, %sm_scale : f32) {

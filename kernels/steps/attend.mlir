@@ -5,13 +5,14 @@
 // f16 with their scales):
 //
 //   s[h, c] = scale * log2(e) * <q[h], key[c]> + log2 u[c]     (-inf if c is skipped)
-//   m' = max(m, max_c s),  a = 2^(m - m'),  p = 2^(s - m')
+//   m' = max_c s if that is above m + 8, else m
+//   a = 2^(m - m'),  p = 2^(s - m')
 //   l' = l a + p / u,  o' = o a + (p / u) @ value
 //
 // l is a tile, summed over c once after the last list. m is a reference for l
-// and o, not the largest score. A row without a valid candidate keeps m = -inf
-// and l = 0; the reference that is subtracted is then 0, so that -inf - -inf is
-// never formed.
+// and o and not the maximum: it changes rarely, so that o is rarely rescaled; p
+// is at most 2^8. A row without a valid candidate keeps m = -inf and l = 0; the
+// reference that is subtracted is then 0, so that -inf - -inf is never formed.
 //
 // Products are of f16, the rope part's of bf16. Scales multiply sums of scores
 // in f32, and p, in f16, on its way to the values.
@@ -60,6 +61,8 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
   %zero = tile.full %f0 : f32 -> !row
   %s_zero = tile.full %f0 : f32 -> !s
   %s_ninf = tile.full %ninf_ : f32 -> !s
+  %slack_ = arith.constant 8.0 : f32
+  %slack = tile.full %slack_ : f32 -> !row
   %scale2_ = arith.mulf %sm_scale, %log2e : f32
   %scale2_row = tile.full %scale2_ : f32 -> !row
   %scale2_unit = arith.mulf %scale2_row, %unit : !row
@@ -107,7 +110,9 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
     %mt = tile.reduce maximumf %s along 1 : !s -> !row
-    %m1 = arith.maximumf %m0, %mt : !row
+    %most = arith.addf %m0, %slack : !row
+    %over = arith.cmpf ogt, %mt, %most : !row
+    %m1 = arith.select %over, %mt, %m0 : !rowm, !row
     %none = arith.cmpf oeq, %m1, %ninf : !row
     %ref = arith.select %none, %zero, %m1 : !rowm, !row
     %dm = arith.subf %m0, %ref : !row
@@ -119,8 +124,8 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
       scf.yield %p : !s
     } else {
       %inverse_ub = tile.broadcast %inverse_u along 0 : !cand -> !s
-      %over = arith.mulf %p, %inverse_ub : !s
-      scf.yield %over : !s
+      %exact = arith.mulf %p, %inverse_ub : !s
+      scf.yield %exact : !s
     }
     %ab = tile.broadcast %a along 1 : !row -> !s
     %l1 = math.fma %l0, %ab, %pu : !s

@@ -111,8 +111,8 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
       scf.yield %p : !s
     } else {
       %inverse_ub = tile.broadcast %inverse_u along 1 : !cand -> !s
-      %over = arith.mulf %p, %inverse_ub : !s
-      scf.yield %over : !s
+      %exact = arith.mulf %p, %inverse_ub : !s
+      scf.yield %exact : !s
     }
     %ab = tile.broadcast %a along 0 : !row -> !s
     %l1 = math.fma %l0, %ab, %pu : !s

@@ -164,11 +164,13 @@ static llvm::json::Array loopsJson(const CompiledKernel &kernel) {
     if (loop.depth == depth &&
         (kernel.candidateLoops.empty() || loop.copiesOrMultiplies()))
       found.push_back(loop);
-  // Several loops of one are its roles, each run by its own warps.
-  if (kernel.candidateLoops.size() == 1 && found.size() > 1) {
-    for (size_t i = 1; i < found.size(); ++i)
-      found.front().add(found[i]);
-    found.resize(1);
+  // Several loops of one are its roles, each run by its own warps; a role has
+  // its copies of all loops in a row.
+  size_t each = kernel.candidateLoops.size();
+  if (each && found.size() > each && found.size() % each == 0) {
+    for (size_t i = each; i < found.size(); ++i)
+      found[i % each].add(found[i]);
+    found.resize(each);
   }
   bool paired = kernel.candidateLoops.size() == found.size();
   for (auto [i, loop] : llvm::enumerate(found))

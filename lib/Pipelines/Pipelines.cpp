@@ -33,7 +33,9 @@ void buildSpecialise(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 void buildStaging(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createAssignRoles());
   pm.addPass(createAssignLayouts());
+  pm.addPass(createLowerChannels());
   pm.addPass(createPipelineGathers());
   pm.addPass(createTileToTileGPU());
   pm.addPass(createCanonicalizerPass());

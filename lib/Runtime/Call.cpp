@@ -270,6 +270,7 @@ Call prepare(const Arguments &a) {
   problem.compute = a.compute;
   problem.numSplits = a.numSplits;
   problem.merge = a.merge;
+  problem.params = a.params;
   problem.target = a.target;
   problem.numSMs = a.numSMs;
   validate(problem);

@@ -52,9 +52,11 @@ bool hasMixedPayloads(const Problem &problem) {
              formatNamed("extra_kv_format", problem.extraFormat()).payload;
 }
 
-/// What the call decides cannot be bound by the kernel's author.
-void addSourceParams(KernelSpec &spec) {
-  for (const auto &[name, value] : spec.source->params) {
+/// What the call decides cannot be bound by the kernel's author, or by who
+/// measures.
+void addParams(KernelSpec &spec,
+               const std::map<std::string, std::string> &given) {
+  for (const auto &[name, value] : given) {
     for (const char *own :
          {"FMT", "EXTRA", "HAS_EXTRA", "HAS_LENGTH", "HAS_EXTRA_LENGTH",
           "HAS_SINK", "SPLIT", "DEPENDENT", "SLICES", "LSE"})
@@ -71,11 +73,11 @@ void addSourceParams(KernelSpec &spec) {
 
 /// A positive parameter of an author's, or what stands for it. What is no such
 /// number is refused where parameters are bound, with the line.
-int64_t boundNumber(const KernelSource &source, const char *name,
-                    int64_t otherwise) {
-  auto given = source.params.find(name);
+int64_t boundNumber(const std::map<std::string, std::string> &params,
+                    const char *name, int64_t otherwise) {
+  auto given = params.find(name);
   int64_t value = 0;
-  if (given != source.params.end()) {
+  if (given != params.end()) {
     const std::string &text = given->second;
     std::from_chars(text.data(), text.data() + text.size(), value);
   }
@@ -114,13 +116,18 @@ std::vector<Tiles> allTilesOf(const std::string &kernel,
     throw UnsupportedError("no tile of `" + kernel + "` holds keys of " +
                            std::to_string(format.dimQK()) + " elements, as `" +
                            std::string(format.name) + "` has");
-  if (problem.source) {
-    Tiles tiles = fitting.back();
-    tiles.heads = boundNumber(*problem.source, "BH", tiles.heads);
-    tiles.candidates = boundNumber(*problem.source, "BN", tiles.candidates);
-    tiles.warps = boundNumber(*problem.source, "WARPS", tiles.warps);
+  Tiles tiles = fitting.back();
+  auto bind = [&](const std::map<std::string, std::string> &params) {
+    tiles.heads = boundNumber(params, "BH", tiles.heads);
+    tiles.candidates = boundNumber(params, "BN", tiles.candidates);
+    tiles.warps = boundNumber(params, "WARPS", tiles.warps);
+  };
+  if (problem.source)
+    bind(problem.source->params);
+  bind(problem.params);
+  if (problem.source || problem.params.count("BH") ||
+      problem.params.count("BN") || problem.params.count("WARPS"))
     fitting = {tiles};
-  }
   return fitting;
 }
 
@@ -169,7 +176,8 @@ KernelSpec attentionSpec(const std::string &file, const Problem &problem,
   spec.target = plan.target;
   spec.source = problem.source;
   if (spec.source)
-    addSourceParams(spec);
+    addParams(spec, spec.source->params);
+  addParams(spec, problem.params);
   return spec;
 }
 

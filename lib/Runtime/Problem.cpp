@@ -182,16 +182,19 @@ std::string Problem::key() const {
   string(merge);
   string(target);
   number(numSMs);
+  auto pairs = [&](const std::map<std::string, std::string> &map) {
+    text << map.size() << '|';
+    for (const auto &[name, value] : map) {
+      string(name);
+      string(value);
+    }
+  };
+  pairs(params);
   if (source) {
     string(source->name);
     string(source->text);
-    for (const auto *map : {&source->params, &source->steps}) {
-      text << map->size() << '|';
-      for (const auto &[name, value] : *map) {
-        string(name);
-        string(value);
-      }
-    }
+    pairs(source->params);
+    pairs(source->steps);
   }
   return text.str();
 }

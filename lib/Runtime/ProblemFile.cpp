@@ -55,6 +55,14 @@ void setField(Problem &p, const std::string &key, const Json &value) {
       {"kernel", [&] { p.kernel = text(); }},
       {"num_splits", [&] { p.numSplits = integer(); }},
       {"merge", [&] { p.merge = text(); }},
+      {"params",
+       [&] {
+         if (!value.is_object())
+           throw ArgumentError("params", "expected an object of strings, got " +
+                                             value.dump());
+         for (const auto &[name, given] : value.items())
+           p.params[name] = get<std::string>(name, given, "a string");
+       }},
       {"target", [&] { p.target = text(); }},
       {"num_sms", [&] { p.numSMs = integer(); }},
       {"lse",

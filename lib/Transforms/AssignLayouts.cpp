@@ -36,8 +36,8 @@ void copyConstantsToUses(tile::KernelOp kernel) {
 
 class Assigner {
 public:
-  Assigner(tile::KernelOp kernel, const LayoutClasses &classes, int numWarps)
-      : kernel(kernel), classes(classes), numWarps(numWarps) {}
+  Assigner(tile::KernelOp kernel, const LayoutClasses &classes)
+      : kernel(kernel), classes(classes) {}
 
   LogicalResult run() {
     setTypes();
@@ -129,6 +129,12 @@ private:
       if (failed(slice))
         return WalkResult::interrupt();
       convertOperand(op->getOpOperand(0), *slice);
+    } else if (auto scale = dyn_cast<tilegpu::ScaleOp>(op)) {
+      auto slice =
+          sliceOf(scale.getResult(), static_cast<int>(scale.getAxis()));
+      if (failed(slice))
+        return WalkResult::interrupt();
+      convertOperand(scale.getFactorMutable(), *slice);
     } else if (auto trans = dyn_cast<tile::TransposeOp>(op)) {
       auto layout = tilegpu::transposedLayout(layoutOf(trans.getResult()));
       if (!layout)
@@ -136,8 +142,8 @@ private:
       convertOperand(op->getOpOperand(0), *layout);
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       std::string error;
-      auto layout =
-          LayoutClasses::gatherLayout(gather.getIds(), numWarps, &error);
+      int warps = tilegpu::warpsAround(gather).value_or(1);
+      auto layout = LayoutClasses::gatherLayout(gather.getIds(), warps, &error);
       if (!layout)
         return op->emitOpError(error);
       convertOperand(gather.getIdsMutable(), *layout);
@@ -147,24 +153,23 @@ private:
 
   tile::KernelOp kernel;
   const LayoutClasses &classes;
-  int numWarps;
 };
 
 struct AssignLayoutsPass : impl::AssignLayoutsBase<AssignLayoutsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto numWarps = kernel->getAttrOfType<IntegerAttr>("num_warps");
+      bool hasRoles = !kernel.getBody().getOps<tilegpu::RolesOp>().empty();
       if (!numWarps || numWarps.getInt() < 1 || numWarps.getInt() > 32 ||
-          !llvm::isPowerOf2_64(numWarps.getInt())) {
+          !(hasRoles || llvm::isPowerOf2_64(numWarps.getInt()))) {
         kernel.emitOpError(
             "expected num_warps to be a power of two from 1 to 32; is the "
             "kernel specialised?");
         return signalPassFailure();
       }
       copyConstantsToUses(kernel);
-      auto classes = LayoutClasses::compute(kernel, numWarps.getInt());
-      if (failed(classes) ||
-          failed(Assigner(kernel, *classes, numWarps.getInt()).run()))
+      auto classes = LayoutClasses::compute(kernel);
+      if (failed(classes) || failed(Assigner(kernel, *classes).run()))
         return signalPassFailure();
     }
   }

@@ -143,10 +143,10 @@ private:
         arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0f)));
     Value sum = dot.getC();
     for (int64_t block = 0; block < blocks; ++block) {
-      Value part = product(
-          columns(b, loc, rows.value, block, blocks), rows.transposed,
-          columns(b, loc, other.value, block, blocks), other.transposed, zero,
-          other.packed);
+      Value part =
+          product(columns(b, loc, rows.value, block, blocks), rows.transposed,
+                  columns(b, loc, other.value, block, blocks), other.transposed,
+                  zero, other.packed);
       auto scale = scalesOf(*scales, block, type);
       if (failed(scale))
         return failure();

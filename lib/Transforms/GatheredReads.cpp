@@ -73,14 +73,29 @@ private:
         tilegpu::LoadQuantisedOp::create(b, loc, type, payload, scales));
   }
 
-  /// All threads convert once into a buffer of 16 bits.
+  /// All threads convert once into a buffer of 16 bits: that to which the only
+  /// user stores it, if it is so (then there is no value), else a new one.
   FailureOr<Value> readConverted() {
+    if (dequant.getResult().hasOneUse())
+      if (auto store = dyn_cast<tilegpu::StoreSharedOp>(
+              *dequant.getResult().user_begin());
+          store && store->getBlock() == dequant->getBlock()) {
+        b.setInsertionPoint(store);
+        convertTo(store.getBuffer());
+        store.erase();
+        return Value();
+      }
     Value keys = tilegpu::AllocOp::create(
         entry, loc,
         tilegpu::BufferType::get(b.getContext(), type.getShape(),
                                  type.getElementType(),
                                  conflictFreeStride(2 * format.nope)),
         "keys", IntegerAttr());
+    convertTo(keys);
+    return Value(tilegpu::LoadSharedOp::create(b, loc, type, keys));
+  }
+
+  void convertTo(Value keys) {
     Type element = b.getI8Type();
     if (!isE2M1())
       element = Float8E4M3FNType::get(b.getContext());
@@ -89,7 +104,6 @@ private:
     tilegpu::DequantOp::create(
         b, loc, b.getStringAttr(format.name), payload, stage.scales, keys,
         /*unscaled=*/dequant.getField() == tile::RowField::Payload);
-    return Value(tilegpu::LoadSharedOp::create(b, loc, type, keys));
   }
 
   /// The scales of a stage as numbers of 8 bits.
@@ -115,20 +129,18 @@ private:
         b, loc, type.clone(b.getI8Type()),
         viewColumns(b, loc, stage.scales, format.scaleOffset, format.groups(),
                     b.getI8Type()));
-    // 2^(e - 127). The bytes 0 (a subnormal) and 255 (NaN) both have the top
-    // mantissa bit set on top of e in the exponent.
+    // 2^(e - 127): e in the exponent, but 0 is a subnormal and 255 is NaN.
     auto bitsType = type.clone(b.getI32Type());
     auto all = [&](int64_t value) -> Value {
       return tile::FullOp::create(b, loc, bitsType, constant(b, loc, value));
     };
     Value e = arith::ExtUIOp::create(b, loc, bitsType, bytes);
     Value exponent = arith::ShLIOp::create(b, loc, e, all(23));
-    Value special = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::uge,
-        arith::SubIOp::create(b, loc, e, all(1)), all(254));
-    Value mantissa =
-        arith::SelectOp::create(b, loc, special, all(0x00400000), all(0));
-    Value bits = arith::OrIOp::create(b, loc, exponent, mantissa);
+    Value isNaN = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, e,
+                                        all(255));
+    Value bits = arith::SelectOp::create(
+        b, loc, isNaN, all(0x7FC00000),
+        arith::MaxUIOp::create(b, loc, exponent, all(0x00400000)));
     return Value(arith::BitcastOp::create(b, loc, type, bits));
   }
 
@@ -144,21 +156,21 @@ private:
 
 } // namespace
 
-LogicalResult replaceByReads(tile::GatherOp gather, const CacheFormat &format,
+LogicalResult replaceByReads(Operation *op, Value rows, Value ok,
+                             const CacheFormat &format,
                              const GatheredStage &stage,
                              const llvm::DenseSet<Operation *> &operands,
                              OpBuilder &entry) {
-  OpBuilder b(gather);
-  Location loc = gather.getLoc();
-  auto okType = cast<RankedTensorType>(gather.getOk().getType());
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  auto okType = cast<RankedTensorType>(ok.getType());
   auto slotType = okType.clone(b.getI32Type());
   Value slots = tilegpu::LoadSharedOp::create(b, loc, slotType, stage.slots);
   Value minusOne = tile::FullOp::create(b, loc, slotType, constant(b, loc, -1));
-  gather.getOk().replaceAllUsesWith(arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::sgt, slots, minusOne));
+  ok.replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                                              slots, minusOne));
 
-  for (Operation *user :
-       llvm::make_early_inc_range(gather.getRows().getUsers())) {
+  for (Operation *user : llvm::make_early_inc_range(rows.getUsers())) {
     auto dequant = dyn_cast<tile::DequantOp>(user);
     if (!dequant)
       return user->emitOpError("expected gathered rows to go to tile.dequant");
@@ -167,10 +179,10 @@ LogicalResult replaceByReads(tile::GatherOp gather, const CacheFormat &format,
             .read();
     if (failed(field))
       return failure();
-    dequant.getResult().replaceAllUsesWith(*field);
+    if (*field)
+      dequant.getResult().replaceAllUsesWith(*field);
     dequant.erase();
   }
-  gather.erase();
   return success();
 }
 

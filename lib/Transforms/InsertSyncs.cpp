@@ -32,7 +32,8 @@ struct Pending {
   }
 };
 
-enum class Need { None, Warp, Cta };
+/// `All`: of everyone who runs the code, a role or the CTA.
+enum class Need { None, Warp, All };
 
 bool oneWarpEach(const DistributedLayout &a, const DistributedLayout &b) {
   return a.warpFreeMask() == 0 && b.warpFreeMask() == 0 &&
@@ -48,7 +49,7 @@ Need needBetween(const Pending &first, const Pending &second) {
   // apart (the caller leaves such accesses out); across allocs they do not.
   if (first.alloc != second.alloc || first.view != second.view ||
       !first.access.layout || !second.access.layout)
-    return Need::Cta;
+    return Need::All;
   const DistributedLayout &a = first.access.layout.getDistributed();
   const DistributedLayout &b = second.access.layout.getDistributed();
   bool sameThreads = a == b && !first.access.byWarp && !second.access.byWarp;
@@ -59,17 +60,32 @@ Need needBetween(const Pending &first, const Pending &second) {
   if (readAfterWrite ? a.warpFreeMask() == 0 && sameWarpOwnership(a, b)
                      : oneWarpEach(a, b))
     return Need::Warp;
-  return Need::Cta;
+  return Need::All;
 }
 
 class Inserter {
 public:
   explicit Inserter(tile::KernelOp kernel) {
+    llvm::DenseMap<Operation *, Region *> roleOf;
     kernel->walk([&](Operation *op) {
-      if (auto shared = dyn_cast<tilegpu::SharedAccessOpInterface>(op))
-        for (const auto &access : shared.getSharedAccesses())
-          if (access.isAsync)
-            asynchronous.insert(allocOf(access.operand->get()));
+      auto shared = dyn_cast<tilegpu::SharedAccessOpInterface>(op);
+      if (!shared)
+        return;
+      auto role = tilegpu::RolesOp::around(op);
+      for (const auto &access : shared.getSharedAccesses()) {
+        tilegpu::AllocOp alloc = allocOf(access.operand->get());
+        if (!alloc)
+          continue;
+        if (access.isAsync)
+          guarded.insert(alloc);
+        if (!role)
+          continue;
+        // Roles are kept apart by mbarriers; no barrier could.
+        Region *region = &role->first.getBodies()[role->second];
+        auto [it, isNew] = roleOf.try_emplace(alloc, region);
+        if (!isNew && it->second != region)
+          guarded.insert(alloc);
+      }
     });
   }
 
@@ -78,7 +94,11 @@ public:
   void visit(Block &block, State &state) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto sync = dyn_cast<tilegpu::SyncOp>(op)) {
-        apply(sync.getScope(), state);
+        apply(sync.getScope() == tilegpu::SyncScope::Warp ? Need::Warp
+                                                          : Need::All,
+              state);
+      } else if (auto roles = dyn_cast<tilegpu::RolesOp>(op)) {
+        visit(roles, state);
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
         visit(loop, state);
       } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -95,6 +115,21 @@ public:
   }
 
 private:
+  /// All that was done before is done for every role; the first to use a buffer
+  /// or an mbarrier may be any.
+  void visit(tilegpu::RolesOp roles, State &state) {
+    auto sync = dyn_cast_if_present<tilegpu::SyncOp>(roles->getPrevNode());
+    if (!sync || sync.getScope() != tilegpu::SyncScope::Cta)
+      insertBefore(roles, Need::All, state);
+    scope = tilegpu::SyncScope::Role;
+    for (Region &body : roles.getBodies()) {
+      State own;
+      visit(body.front(), own);
+    }
+    scope = tilegpu::SyncScope::Cta;
+    state.clear();
+  }
+
   /// What iterations need of each other stands in the loop; what they need of
   /// the accesses before it, as far as no barrier in it comes first, is needed
   /// once and stands before the loop.
@@ -131,7 +166,7 @@ private:
     Need need = Need::None;
     for (const Pending &second : now)
       for (const Pending &first : state) {
-        if (first.alloc == second.alloc && asynchronous.contains(first.alloc))
+        if (first.alloc == second.alloc && guarded.contains(first.alloc))
           continue;
         Need one = needBetween(first, second);
         if (one == Need::Warp && first.warpSynced)
@@ -152,18 +187,18 @@ private:
   void insertBefore(Operation *op, Need need, State &state) {
     if (need == Need::None)
       return;
-    auto scope =
-        need == Need::Cta ? tilegpu::SyncScope::Cta : tilegpu::SyncScope::Warp;
     if (inserting) {
       OpBuilder b(op);
-      tilegpu::SyncOp::create(b, op->getLoc(), scope);
+      tilegpu::SyncOp::create(b, op->getLoc(),
+                              need == Need::All ? scope
+                                                : tilegpu::SyncScope::Warp);
     }
     needed = std::max(needed, need);
-    apply(scope, state);
+    apply(need, state);
   }
 
-  static void apply(tilegpu::SyncScope scope, State &state) {
-    if (scope == tilegpu::SyncScope::Cta)
+  static void apply(Need need, State &state) {
+    if (need == Need::All)
       state.clear();
     for (Pending &pending : state)
       pending.warpSynced = true;
@@ -180,7 +215,8 @@ private:
     }
   }
 
-  llvm::DenseSet<Operation *> asynchronous;
+  llvm::DenseSet<Operation *> guarded;                ///< allocs, by mbarriers
+  tilegpu::SyncScope scope = tilegpu::SyncScope::Cta; ///< of Need::All
   bool inserting = true;
   Need needed = Need::None; ///< the strongest since it was reset
 };
@@ -194,7 +230,7 @@ struct InsertSyncsPass : impl::InsertSyncsBase<InsertSyncsPass> {
             return op->emitOpError("expected an offset; run "
                                    "tilegpu-plan-shared first");
         if (op->getNumRegions() &&
-            !isa<tile::KernelOp, scf::ForOp, scf::IfOp>(op))
+            !isa<tile::KernelOp, tilegpu::RolesOp, scf::ForOp, scf::IfOp>(op))
           return op->emitOpError("cannot order shared memory accesses in `")
                  << op->getName() << "`";
         return WalkResult::advance();

@@ -21,6 +21,10 @@ DistributedLayout::Coords tensorShape(Value value) {
 namespace {
 bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
 
+int warpsOf(Value value) {
+  return static_cast<int>(tilegpu::warpsAround(value).value_or(1));
+}
+
 /// The layout of `shape` over fewer warps, copied to the others.
 DistributedLayout::Result copyToWarps(const DistributedLayout &layout,
                                       int numWarps) {
@@ -79,6 +83,8 @@ void LayoutClasses::collect(tile::KernelOp kernel) {
       unite({dot.getC(), dot.getResult()});
     } else if (auto dot = dyn_cast<tile::DotScaledOp>(op)) {
       unite({dot.getC(), dot.getResult()});
+    } else if (auto scale = dyn_cast<tilegpu::ScaleOp>(op)) {
+      unite({scale.getTile(), scale.getResult()});
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [arg, yield, result] :
            llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues(),
@@ -165,7 +171,7 @@ LogicalResult LayoutClasses::anchor(tile::KernelOp kernel) {
     }
     std::string error;
     Value result = op->getResult(0);
-    auto layout = dotLayout(op, a, b, warps, numWarps, &error);
+    auto layout = dotLayout(op, a, b, warps, warpsOf(result), &error);
     if (!layout)
       return op->emitOpError(error);
     if (!assign(result, layout) && *find(result) != *layout)
@@ -177,7 +183,8 @@ LogicalResult LayoutClasses::anchor(tile::KernelOp kernel) {
     return failure();
   walk = kernel->walk([&](tile::GatherOp gather) -> WalkResult {
     std::string error;
-    auto layout = gatherLayout(gather.getIds(), numWarps, &error);
+    auto layout =
+        gatherLayout(gather.getIds(), warpsOf(gather.getOk()), &error);
     if (!layout)
       return gather.emitOpError(error);
     assign(gather.getIds(), layout);
@@ -203,6 +210,10 @@ void LayoutClasses::propagate(tile::KernelOp kernel) {
       } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
         int axis = broadcast.getAxis();
         derive(broadcast.getResult(), broadcast.getOperand(),
+               [&](const auto &l) { return l.slice(axis); });
+      } else if (auto scale = dyn_cast<tilegpu::ScaleOp>(op)) {
+        int axis = static_cast<int>(scale.getAxis());
+        derive(scale.getResult(), scale.getFactor(),
                [&](const auto &l) { return l.slice(axis); });
       } else if (auto trans = dyn_cast<tile::TransposeOp>(op)) {
         derive(trans.getOperand(), trans.getResult(),
@@ -240,12 +251,11 @@ bool LayoutClasses::seedOne(tile::KernelOp kernel) {
   if (type.getElementType().isIntOrFloat())
     bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
   return assign(best, DistributedLayout::blocked(tensorShape(best), bytes,
-                                                 numWarps, &seedError));
+                                                 warpsOf(best), &seedError));
 }
 
-FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
-                                                int numWarps) {
-  LayoutClasses result(numWarps);
+FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel) {
+  LayoutClasses result;
   WalkResult isStatic = kernel->walk([&](Operation *op) -> WalkResult {
     if (isa<tile::ReduceOp>(op) && !isTensor(op->getResult(0)))
       return op->emitOpError("reduction to a scalar is not built yet");
@@ -274,7 +284,7 @@ FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel,
     if (entry->isLeader() && !result.layouts.count(entry->getData())) {
       Value value = Value::getFromOpaquePointer(entry->getData());
       emitError(value.getLoc(), "no layout of ")
-          << value.getType() << " over " << numWarps
+          << value.getType() << " over " << warpsOf(value)
           << " warps: " << result.seedError;
       return failure();
     }

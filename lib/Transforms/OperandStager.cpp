@@ -57,6 +57,13 @@ int packingAlongK(Value a, Value b) {
                   packing(b, /*whenTransposed=*/true));
 }
 
+Value readAgain(tilegpu::LoadSharedOp load, RankedTensorType type) {
+  // At the same place: the buffer may be overwritten later.
+  OpBuilder b(load);
+  return tilegpu::LoadSharedOp::create(b, load.getLoc(), type,
+                                       load.getBuffer());
+}
+
 Value OperandStager::alloc(Location loc, StringRef name,
                            ArrayRef<int64_t> shape, Type element) {
   auto type = tilegpu::BufferType::get(entry.getContext(), shape, element);
@@ -80,14 +87,37 @@ OperandStager::operandOf(OpBuilder &b, Value value,
                                              withLayout(type, *wanted), value)};
   }
   // What was read from a buffer, whole, is read there.
-  if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
+  if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>()) {
+    if (Value packed = packedCopyOf(load, pack))
+      return {packed, transposed, {}, /*packed=*/true};
     return {load.getBuffer(), transposed};
+  }
   return stagePacked(source, transposed, name, /*beside=*/{}, pack);
 }
 
-OperandStager::Operand
-OperandStager::stagePacked(Value source, bool transposed, StringRef name,
-                           Value beside, int pack) {
+Value OperandStager::packedCopyOf(tilegpu::LoadSharedOp load, int pack) {
+  auto alloc = load.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  if (!alloc || pack == 0)
+    return {};
+  tilegpu::StoreSharedOp store;
+  for (Operation *user : alloc.getResult().getUsers()) {
+    if (isa<tilegpu::LoadSharedOp>(user))
+      continue;
+    auto one = dyn_cast<tilegpu::StoreSharedOp>(user);
+    if (!one || store)
+      return {};
+    store = one;
+  }
+  if (!store || store->getBlock() != alloc->getBlock())
+    return {};
+  Operand staged = stagePacked(store.getTile(), /*transposed=*/false,
+                               alloc.getName(), /*beside=*/{}, pack);
+  return staged.packed ? staged.value : Value();
+}
+
+OperandStager::Operand OperandStager::stagePacked(Value source, bool transposed,
+                                                  StringRef name, Value beside,
+                                                  int pack) {
   auto layout = tilegpu::packedColumns(layoutOf(source), pack);
   if (!layout)
     return {stage(source, name, beside), transposed};
@@ -104,12 +134,15 @@ OperandStager::stagePacked(Value source, bool transposed, StringRef name,
 }
 
 OperandStager::Operand OperandStager::columnsAlong(int dim, Value value,
-                                                   StringRef name,
-                                                   Value beside, int pack) {
+                                                   StringRef name, Value beside,
+                                                   int pack) {
   auto [source, transposed] = untransposed(value);
   if (transposed == (dim == 0)) {
-    if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>())
+    if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>()) {
+      if (Value packed = packedCopyOf(load, pack))
+        return {packed, transposed, {}, /*packed=*/true};
       return {load.getBuffer(), transposed};
+    }
     if (auto load = source.getDefiningOp<tilegpu::LoadQuantisedOp>())
       return {load.getPayload(), transposed, load.getScales()};
     return stagePacked(source, transposed, name, beside, pack);
@@ -128,6 +161,8 @@ Value OperandStager::inLayout(OpBuilder &b, Value value,
   auto type = withLayout(cast<RankedTensorType>(value.getType()), wanted);
   if (staysInRegisters(type.getElementType(), layoutOf(value), wanted))
     return tilegpu::ConvertLayoutOp::create(b, value.getLoc(), type, value);
+  if (auto load = value.getDefiningOp<tilegpu::LoadSharedOp>())
+    return readAgain(load, type);
   return tilegpu::LoadSharedOp::create(b, value.getLoc(), type,
                                        stage(value, name));
 }

@@ -55,6 +55,9 @@ public:
                        const DistributedLayout &wanted, llvm::StringRef name);
 
 private:
+  /// For a read of a buffer that is written once, whole: another buffer with the
+  /// same columns in packed order. Null if it is written otherwise.
+  mlir::Value packedCopyOf(tilegpu::LoadSharedOp load, int pack);
   /// The buffer for `source`, its columns in packed order if they can be.
   Operand stagePacked(mlir::Value source, bool transposed,
                       llvm::StringRef name, mlir::Value beside, int pack);
@@ -71,6 +74,9 @@ private:
 /// Whether a conversion of layout needs no shared memory.
 bool staysInRegisters(mlir::Type element, const DistributedLayout &from,
                       const DistributedLayout &to);
+
+/// What `load` reads, in the layout of `type`.
+mlir::Value readAgain(tilegpu::LoadSharedOp load, mlir::RankedTensorType type);
 
 /// How elements stand along K in a product of `a` and `b` (DotOp::getPackK).
 int packingAlongK(mlir::Value a, mlir::Value b);

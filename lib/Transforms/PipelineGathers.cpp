@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GatheredReads.h"
 #include "QuantisedOperands.h"
-#include "mlatile/Analysis/SharedLayout.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Target/Format.h"
 #include "mlatile/Transforms/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -18,21 +17,18 @@ namespace mlatile {
 
 namespace {
 
-/// A gather and the rings that its copies fill.
+/// A gather, the rings that its copies fill, and what its ids are computed
+/// from where they are computed ahead.
 struct Ring {
   tile::GatherOp gather;
-  const CacheFormat *format;
-  /// What computes the slot ids from the induction variable, in order.
-  SetVector<Operation *> idSlice;
-  Value rows, scales, slots;
+  GatherRing buffers;
+  std::optional<GatherIds> ids;
 };
-
-int64_t roundUp16(int64_t n) { return (n + 15) / 16 * 16; }
 
 class Pipeliner {
 public:
-  Pipeliner(tile::KernelOp kernel, int64_t numThreads)
-      : kernel(kernel), numThreads(numThreads),
+  explicit Pipeliner(tile::KernelOp kernel)
+      : kernel(kernel),
         entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
 
   LogicalResult run() {
@@ -86,24 +82,10 @@ private:
              << pool;
     int64_t count =
         cast<RankedTensorType>(gather.getIds().getType()).getDimSize(0);
-    MLIRContext *context = gather.getContext();
-    Location loc = gather.getLoc();
-    Type i8 = IntegerType::get(context, 8), i32 = IntegerType::get(context, 32);
-    auto ring = [&](ArrayRef<int64_t> shape, Type element, int64_t stride) {
-      return tilegpu::RingType::get(
-          context, stages,
-          tilegpu::BufferType::get(context, shape, element, stride));
-    };
-
-    Ring result{gather, format, {}, {}, {}, {}};
-    int64_t rowBytes = roundUp16(format->usedRow());
-    result.rows = alloc(
-        loc, "rows", ring({count, rowBytes}, i8, conflictFreeStride(rowBytes)));
-    if (format->place == ScalePlace::Footer)
-      result.scales = alloc(
-          loc, "scales", ring({count, format->scaleRow}, i8, format->scaleRow));
-    result.slots = alloc(loc, "slots", ring({count}, i32, 4 * count));
-    return result;
+    return Ring{
+        gather,
+        GatherRing::create(entry, gather.getLoc(), *format, count, stages),
+        std::nullopt};
   }
 
   Value makeBarriers(Location loc, StringRef name, int64_t stages,
@@ -114,124 +96,36 @@ private:
     return bars;
   }
 
-  GatheredStage stageOf(OpBuilder &b, Ring &ring, Value index) {
-    Location loc = ring.gather.getLoc();
-    GatheredStage stage;
-    stage.rows = tilegpu::StageOp::create(b, loc, ring.rows, index);
-    stage.slots = tilegpu::StageOp::create(b, loc, ring.slots, index);
-    stage.scales =
-        ring.scales
-            ? Value(tilegpu::StageOp::create(b, loc, ring.scales, index))
-            : viewColumns(b, loc, stage.rows, ring.format->scaleOffset,
-                          ring.format->groups(), b.getF32Type());
-    return stage;
-  }
-
-  void issue(OpBuilder &b, Ring &ring, Value ids, Value index, Value full) {
-    GatheredStage stage = stageOf(b, ring, index);
-    tilegpu::GatherAsyncOp::create(b, ring.gather.getLoc(),
-                                   ring.gather.getPool(), ids, stage.rows,
-                                   stage.scales, stage.slots, full, index);
-  }
-
   /// Replaces the results of a gather by reads of the stage at `index`, which
   /// has been waited for before `gather`.
   LogicalResult readStage(Ring &ring, Value index) {
     OpBuilder b(ring.gather);
-    return replaceByReads(ring.gather, *ring.format, stageOf(b, ring, index),
-                          operands, entry);
-  }
-
-  /// Collects what the ids are computed from inside the loop.
-  LogicalResult sliceIds(scf::ForOp loop, Ring &ring) {
-    std::function<LogicalResult(Value)> visit =
-        [&](Value value) -> LogicalResult {
-      if (value == loop.getInductionVar())
-        return success();
-      if (auto argument = dyn_cast<BlockArgument>(value)) {
-        if (argument.getOwner() == loop.getBody())
-          return ring.gather.emitOpError(
-              "expected slot ids that depend on the loop only through its "
-              "induction variable");
-        return success();
-      }
-      Operation *op = value.getDefiningOp();
-      if (op->getBlock() != loop.getBody())
-        return success();
-      if (op->getNumRegions() || !(isPure(op) || isa<tile::LoadOp>(op)))
-        return ring.gather.emitOpError("cannot compute slot ids ahead of `")
-               << op->getName() << "`";
-      for (Value operand : op->getOperands())
-        if (failed(visit(operand)))
-          return failure();
-      ring.idSlice.insert(op);
-      return success();
-    };
-    if (failed(visit(ring.gather.getIds())))
+    tile::GatherOp gather = ring.gather;
+    if (failed(replaceByReads(
+            gather, gather.getRows(), gather.getOk(), *ring.buffers.format,
+            ring.buffers.stage(b, gather.getLoc(), index), operands, entry)))
       return failure();
-    for (Operation *op : ring.idSlice)
-      if (auto load = dyn_cast<tile::LoadOp>(op))
-        if (failed(checkNotStored(loop, ring.gather, load.getView())))
-          return failure();
+    gather.erase();
     return success();
   }
 
-  /// Ids are loaded iterations ahead, so nothing in the loop may write them.
-  LogicalResult checkNotStored(scf::ForOp loop, tile::GatherOp gather,
-                               Value view) {
-    // Arguments of a kernel are different arrays; any other view, say one that
-    // was selected, may be any of them.
-    auto isArgument = [](Value value) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      return argument &&
-             isa<tile::KernelOp>(argument.getOwner()->getParentOp());
-    };
-    auto mayWrite = [&](Operation *op) {
-      if (auto store = dyn_cast<tile::StoreOp>(op))
-        return store.getView() == view || !isArgument(view) ||
-               !isArgument(store.getView());
-      // Whatever says nothing of its effects, like a call.
-      return !isa<MemoryEffectOpInterface>(op) &&
-             !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
-    };
-    Operation *writer = nullptr;
-    loop->walk([&](Operation *op) {
-      if (mayWrite(op)) {
-        writer = op;
-        return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
+  /// Moves `op` up past what computes values alone, as far as its own operands
+  /// allow: what stood there then runs while rows are on their way. Loads of
+  /// ids pass other loads; copies, which wait for their ids, come behind them.
+  static void hoist(Operation *op) {
+    llvm::SmallDenseSet<Operation *> needed;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          needed.insert(producer);
     });
-    if (!writer)
-      return success();
-    InFlightDiagnostic diag =
-        gather.emitOpError("cannot load slot ids ahead, because `")
-        << writer->getName() << "` in the loop may write them";
-    diag.attachNote(writer->getLoc()) << "here";
-    return diag;
-  }
-
-  /// The ids at another value of the induction variable.
-  Value idsAt(OpBuilder &b, scf::ForOp loop, Ring &ring, Value iv) {
-    IRMapping map;
-    map.map(loop.getInductionVar(), iv);
-    for (Operation *op : ring.idSlice)
-      b.clone(*op, map);
-    return map.lookupOrDefault(ring.gather.getIds());
-  }
-
-  /// iv + count * step
-  Value ahead(OpBuilder &b, scf::ForOp loop, Value iv, int64_t count) {
-    Location loc = loop.getLoc();
-    if (count == 0)
-      return iv;
-    Value distance = loop.getStep();
-    if (count > 1)
-      distance = arith::MulIOp::create(
-          b, loc, distance,
-          arith::ConstantOp::create(
-              b, loc, b.getIntegerAttr(distance.getType(), count)));
-    return arith::AddIOp::create(b, loc, iv, distance);
+    while (Operation *previous = op->getPrevNode()) {
+      if (needed.contains(previous) ||
+          !(isPure(previous) ||
+            (isa<tile::LoadOp>(previous) && !op->getNumRegions())))
+        return;
+      op->moveBefore(previous);
+    }
   }
 
   LogicalResult pipeline(scf::ForOp loop, ArrayRef<tile::GatherOp> gathers) {
@@ -242,10 +136,13 @@ private:
     SmallVector<Ring> rings;
     for (tile::GatherOp gather : gathers) {
       auto ring = makeRing(gather, stages);
-      if (failed(ring) || failed(sliceIds(loop, *ring)))
+      auto ids = GatherIds::create(loop, gather);
+      if (failed(ring) || failed(ids))
         return failure();
+      ring->ids = std::move(*ids);
       rings.push_back(std::move(*ring));
     }
+    int64_t numThreads = 32 * tilegpu::warpsAround(loop).value_or(1);
     Value full = makeBarriers(loc, "full", stages,
                               2 * numThreads * int64_t(rings.size()));
     Value empty = makeBarriers(loc, "empty", stages, numThreads);
@@ -255,21 +152,49 @@ private:
       return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, iv, end);
     };
 
-    // Before the loop: stages - 1 tiles on their way, ids of one more.
+    // Before the loop: a tile on its way to every stage; to a single one it is
+    // sent in the loop.
     OpBuilder b(loop);
-    for (int64_t i = 0; i + 1 < stages; ++i) {
-      Value iv = ahead(b, loop, loop.getLowerBound(), i);
+    Operation *before = loop->getPrevNode();
+    SmallVector<Value> ids;
+    for (int64_t i = 0; i < stages; ++i) {
+      Value iv = inductionAhead(b, loop, loop.getLowerBound(), i);
+      ids.clear();
+      for (Ring &ring : rings)
+        ids.push_back(ring.ids->at(b, loop, iv));
+      if (stages == 1)
+        break;
       auto guard = scf::IfOp::create(b, loc, inRange(b, iv));
       OpBuilder inner = guard.getThenBodyBuilder();
-      for (Ring &ring : rings)
-        issue(inner, ring, idsAt(inner, loop, ring, iv),
-              constant(inner, loc, i), full);
+      for (auto [ring, value] : llvm::zip(rings, ids))
+        ring.buffers.issue(inner, ring.gather, value, constant(inner, loc, i),
+                           full);
     }
     SmallVector<Value> inits(loop.getInitArgs());
     size_t numOld = inits.size();
-    for (Ring &ring : rings)
-      inits.push_back(idsAt(b, loop, ring,
-                            ahead(b, loop, loop.getLowerBound(), stages - 1)));
+    llvm::append_range(inits, ids); // of the last of these tiles
+    SmallVector<Operation *> prologue;
+    for (Operation *op = loop->getPrevNode(); op && op != before;
+         op = op->getPrevNode())
+      prologue.push_back(op);
+    // With what they follow from, in the order of the block.
+    llvm::SetVector<Operation *> behind;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitUsesFromAbove = false;
+    options.filter = [&](Operation *op) {
+      return op->getBlock() == prologue.front()->getBlock();
+    };
+    for (Operation *op : prologue)
+      (void)getBackwardSlice(op, &behind, options);
+    SmallVector<Operation *> ordered = behind.takeVector();
+    llvm::sort(ordered, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    for (Operation *op : ordered)
+      if (isPure(op) || isa<tile::LoadOp>(op) ||
+          llvm::is_contained(prologue, op))
+        hoist(op);
     inits.push_back(constant(b, loc, 0)); // stage of this iteration
     inits.push_back(constant(b, loc, 0)); // parity of its phase
 
@@ -311,19 +236,24 @@ private:
     Value nextStage = arith::SelectOp::create(
         b, loc, atZero, last, arith::SubIOp::create(b, loc, stage, one));
     Value emptyParity = arith::SelectOp::create(b, loc, atZero, other, parity);
-    auto guard = scf::IfOp::create(
-        b, loc, inRange(b, ahead(b, newLoop, iv, stages - 1)));
+    Value issues = inRange(b, inductionAhead(b, newLoop, iv, stages - 1));
+    if (stages > 1) // the first iteration's is on its way
+      issues = arith::AndIOp::create(
+          b, loc, issues,
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, iv,
+                                newLoop.getLowerBound()));
+    auto guard = scf::IfOp::create(b, loc, issues);
     {
       OpBuilder inner = guard.getThenBodyBuilder();
       tilegpu::MBarrierWaitOp::create(inner, loc, empty, nextStage,
                                       emptyParity);
       for (auto [ring, ids] : llvm::zip(rings, carriedIds))
-        issue(inner, ring, ids, nextStage, full);
+        ring.buffers.issue(inner, ring.gather, ids, nextStage, full);
     }
-    Value idsIv = ahead(b, newLoop, iv, stages);
+    Value idsIv = inductionAhead(b, newLoop, iv, stages);
     SmallVector<Value> nextIds;
     for (Ring &ring : rings)
-      nextIds.push_back(idsAt(b, newLoop, ring, idsIv));
+      nextIds.push_back(ring.ids->at(b, newLoop, idsIv));
     tilegpu::MBarrierWaitOp::create(b, loc, full, stage, parity);
 
     for (Ring &ring : rings)
@@ -350,10 +280,11 @@ private:
       if (failed(ring))
         return failure();
       Location loc = gather.getLoc();
+      int64_t numThreads = 32 * tilegpu::warpsAround(gather).value_or(1);
       Value full = makeBarriers(loc, "full", 1, 2 * numThreads);
       OpBuilder b(gather);
       Value zero = constant(b, loc, 0);
-      issue(b, *ring, gather.getIds(), zero, full);
+      ring->buffers.issue(b, gather, gather.getIds(), zero, full);
       tilegpu::MBarrierWaitOp::create(b, loc, full, zero, zero);
       if (failed(readStage(*ring, zero)))
         return failure();
@@ -362,7 +293,6 @@ private:
   }
 
   tile::KernelOp kernel;
-  int64_t numThreads;
   OpBuilder entry;
   Operation *initialised = nullptr;
   /// Quantised fields that dots read as they are.
@@ -377,7 +307,7 @@ struct PipelineGathersPass : impl::PipelineGathersBase<PipelineGathersPass> {
         kernel.emitOpError("expected num_warps; is the kernel specialised?");
         return signalPassFailure();
       }
-      if (failed(Pipeliner(kernel, 32 * numWarps.getInt()).run()))
+      if (failed(Pipeliner(kernel).run()))
         return signalPassFailure();
     }
   }

@@ -23,10 +23,13 @@ struct Place {
   tilegpu::AllocOp alloc;
   int64_t first, last;
   int64_t bytes;
+  Region *role; ///< the only one that touches it, if it is one
   int64_t offset = -1;
 
   bool livesWith(const Place &other, int64_t worthSharing) const {
-    return (first <= other.last && other.first <= last) ||
+    // Roles run at the same time.
+    return (role && other.role && role != other.role) ||
+           (first <= other.last && other.first <= last) ||
            std::min(bytes, other.bytes) < worthSharing;
   }
 };
@@ -76,7 +79,8 @@ private:
     std::vector<Place> places;
     kernel->walk([&](tilegpu::AllocOp alloc) {
       auto [first, last] = lifetime(alloc);
-      places.push_back({alloc, first, last, alloc.getNumBytes()});
+      places.push_back(
+          {alloc, first, last, alloc.getNumBytes(), onlyRole(alloc)});
     });
     // Large ones first: small ones fill the holes.
     std::ranges::sort(places, [](const Place &a, const Place &b) {
@@ -92,7 +96,40 @@ private:
     bool isWrite;
   };
 
+  static Region *roleAround(Operation *op) {
+    auto role = tilegpu::RolesOp::around(op);
+    return role ? &role->first.getBodies()[role->second] : nullptr;
+  }
+
+  /// The role that alone touches a buffer; null if there is none.
+  Region *onlyRole(tilegpu::AllocOp alloc) {
+    auto it = accesses.find(alloc);
+    if (it == accesses.end())
+      return nullptr;
+    Region *role = roleAround(it->second.front().op);
+    for (const Access &access : it->second)
+      if (roleAround(access.op) != role)
+        return nullptr;
+    return role;
+  }
+
   std::pair<int64_t, int64_t> lifetime(tilegpu::AllocOp alloc) {
+    // What several roles touch, or one and the code around, lives as long as
+    // they run.
+    auto own = lifetimeInOrder(alloc);
+    auto it = accesses.find(alloc);
+    if (it == accesses.end() || onlyRole(alloc))
+      return own;
+    for (const Access &access : it->second)
+      if (auto role = tilegpu::RolesOp::around(access.op)) {
+        auto [begin, end] = span[role->first];
+        own = {std::min(own.first, begin), std::max(own.second, end)};
+      }
+    return own;
+  }
+
+  /// As if one operation followed the other.
+  std::pair<int64_t, int64_t> lifetimeInOrder(tilegpu::AllocOp alloc) {
     auto it = accesses.find(alloc);
     // mbarriers keep their state; an unused buffer must not alias either.
     if (isa<tilegpu::MBarriersType>(alloc.getType()) || it == accesses.end())

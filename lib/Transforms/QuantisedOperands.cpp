@@ -73,8 +73,7 @@ bool columnsFit(Operation *dot, unsigned number, bool transposed, int packing) {
       // One product a block.
       size = block;
       // Every block is spread over all warps.
-      if (auto kernel = dot->getParentOfType<tile::KernelOp>())
-        warps = kernel.getWarpCount().value_or(1);
+      warps = tilegpu::warpsAround(dot).value_or(1);
     } else if (block % (8 << packing) != 0) {
       return false;
     }

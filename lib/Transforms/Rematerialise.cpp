@@ -74,14 +74,15 @@ private:
       return at(convert.getSource(), layout);
     if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
       return withOperands(
-          op,
-          SmallVector<DistributedLayout>(op->getNumOperands(), layout), type);
+          op, SmallVector<DistributedLayout>(op->getNumOperands(), layout),
+          type);
     return {};
   }
 
   /// All elements of a row in the registers of whoever needs their result.
-  Value reduced(Operation *op, Value source, tile::ReduceKind kind, int64_t axis,
-                RankedTensorType type, const DistributedLayout &layout) {
+  Value reduced(Operation *op, Value source, tile::ReduceKind kind,
+                int64_t axis, RankedTensorType type,
+                const DistributedLayout &layout) {
     auto sourceType = cast<RankedTensorType>(source.getType());
     if (sourceType.getRank() != type.getRank() + 1)
       return {}; // one column a warp is left

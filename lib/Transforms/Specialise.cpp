@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Transforms/Specialise.h"
 #include "mlatile/Dialect/Tile/IR/Bindings.h"
+#include "mlatile/Dialect/Tile/IR/Roles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -49,6 +50,14 @@ FailureOr<Attribute> parseValue(KernelOp kernel, ParameterAttr param,
              << "parameter " << name << ": expected true or false, got '"
              << text << "'";
     return Attribute(builder.getBoolAttr(text == "true"));
+  case ParamKind::Roles:
+    if (!isRolesValue(text))
+      return kernel.emitOpError()
+             << "parameter " << name
+             << ": expected none, or warps that gather, of first and of second "
+                "products, like 4+4+8, 4c+4+8 or 4:40+4:152+8:160, got '"
+             << text << "'";
+    return Attribute(builder.getStringAttr(text));
   }
   return failure();
 }
@@ -186,6 +195,14 @@ void recordBinding(KernelOp kernel, const Binding &binding) {
   if (auto name = dyn_cast<StringAttr>(kernel.getNumWarps()))
     kernel.setNumWarpsAttr(
         builder.getI64IntegerAttr(asInteger(binding.lookup(name.getValue()))));
+  if (std::optional<StringRef> roles = kernel.getRoles()) {
+    auto text = cast<StringAttr>(binding.lookup(*roles));
+    if (auto split = parseRoleSplit(text.getValue())) {
+      kernel.setNumWarpsAttr(builder.getI64IntegerAttr(split->totalWarps()));
+      kernel->setAttr(TileDialect::kRolesAttr, text);
+    }
+    kernel.removeRolesAttr();
+  }
   // A kernel that was bound before has no parameters and keeps its record.
   NamedAttrList values;
   if (auto bound =

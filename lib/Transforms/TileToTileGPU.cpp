@@ -97,6 +97,11 @@ private:
     if (staysInRegisters(type.getElementType(), layoutOf(source),
                          layoutOf(convert.getResult())))
       return success();
+    if (auto load = source.getDefiningOp<tilegpu::LoadSharedOp>()) {
+      convert.getResult().replaceAllUsesWith(readAgain(load, type));
+      convert.erase();
+      return success();
+    }
     // Dots look through it.
     if (untransposed(source).value.getDefiningOp<tilegpu::LoadQuantisedOp>())
       return success();
@@ -127,7 +132,8 @@ private:
     return success();
   }
 
-  /// Reads of buffers that only served dots, and transpositions of them.
+  /// Reads of buffers that only served dots, transpositions of them, and what
+  /// is stored to be read by nobody.
   void eraseDead() {
     SmallVector<Operation *> dead;
     do {
@@ -137,6 +143,14 @@ private:
             isa<tilegpu::LoadSharedOp, tilegpu::LoadQuantisedOp,
                 tile::TransposeOp, tilegpu::ConvertLayoutOp>(op))
           dead.push_back(op);
+        auto alloc = dyn_cast<tilegpu::AllocOp>(op);
+        if (alloc && !alloc.use_empty() &&
+            llvm::all_of(alloc->getUsers(), [](Operation *user) {
+              return isa<tilegpu::StoreSharedOp>(user);
+            })) {
+          llvm::append_range(dead, alloc->getUsers());
+          dead.push_back(alloc);
+        }
       });
       for (Operation *op : dead)
         op->erase();

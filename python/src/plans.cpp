@@ -86,6 +86,7 @@ void bindPlans(py::module_ &module) {
       .def_readwrite("compute", &Problem::compute)
       .def_readwrite("num_splits", &Problem::numSplits)
       .def_readwrite("merge", &Problem::merge)
+      .def_readwrite("params", &Problem::params)
       .def_readwrite("target", &Problem::target)
       .def_readwrite("num_sms", &Problem::numSMs)
       .def_property(

@@ -19,13 +19,14 @@ tile.kernel @both warps(4) (%kv: !tile.pool<"glm53_nope">, %q: !tile.view<[H, D]
   %kt = tile.transpose %k : tensor<32x512xbf16> -> tensor<512x32xbf16>
   %xt = tile.transpose %x : tensor<32x4xf32> -> tensor<4x32xf32>
   // Four columns of scales in the registers of a thread, one for each dot.
+  // CHECK: tilegpu.pack_columns %{{.*}} {pack = 1 : i64} : tensor<16x512xbf16
   // CHECK: %[[SCALES:.*]] = tilegpu.load_shared %{{.*}} : !tilegpu.buffer<32x4xf32, stride = 528> -> tensor<32x4xf32, #{{.*}}>
   // CHECK: %[[K0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<32x128xf8E4M3FN, stride = 528>
   // CHECK: %[[Q0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<16x128xbf16, stride = 1040>
   // CHECK: tilegpu.sync cta
-  // CHECK: %[[P0:.*]] = tilegpu.dot %[[Q0]], %[[K0]], %{{.*}} {b_transposed}
+  // CHECK: %[[P0:.*]] = tilegpu.dot %[[Q0]], %[[K0]], %{{.*}} {a_packed, b_transposed}
   // CHECK: tilegpu.extract_slice %[[SCALES]][0, 0]
-  // CHECK: arith.mulf %[[P0]]
+  // CHECK: math.fma %[[P0]], %{{.*}}, %{{.*}} : tensor<16x32xf32
   // CHECK: %[[K3:.*]] = tilegpu.view %{{.*}} + 384 : {{.*}} -> !tilegpu.buffer<32x128xf8E4M3FN, stride = 528>
   // CHECK: tilegpu.extract_slice %[[SCALES]][0, 3]
   %s = tile.dot_scaled %qt, %kt, %xt, %s0 : tensor<16x512xbf16>, tensor<512x32xbf16>, tensor<4x32xf32>, tensor<16x32xf32>

@@ -20,10 +20,10 @@ tile.kernel @swapped warps(2) (%kv: !tile.pool<"glm53_nope">, %q: !tile.view<[H,
   // CHECK: %[[SCALES:.*]] = tilegpu.load_shared %{{.*}} : !tilegpu.buffer<16x4xf32, stride = 528> -> tensor<16x4xf32, #{{.*}}>
   // CHECK: %[[K0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<16x128xf8E4M3FN, stride = 528>
   // CHECK: %[[Q0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<16x128xbf16, stride = 1040>
-  // CHECK: %[[P0:.*]] = tilegpu.dot %[[K0]], %[[Q0]], %{{.*}} {b_transposed}
+  // CHECK: %[[P0:.*]] = tilegpu.dot %[[K0]], %[[Q0]], %{{.*}} {b_packed, b_transposed}
   // CHECK: tilegpu.extract_slice %[[SCALES]][0, 0]
   // CHECK: %[[ROW:.*]] = tile.broadcast %{{.*}} along 1
-  // CHECK: arith.mulf %[[P0]], %[[ROW]]
+  // CHECK: math.fma %[[P0]], %[[ROW]], %{{.*}} : tensor<16x16xf32
   // CHECK: %[[K3:.*]] = tilegpu.view %{{.*}} + 384 : {{.*}} -> !tilegpu.buffer<16x128xf8E4M3FN, stride = 528>
   // CHECK: tilegpu.extract_slice %[[SCALES]][0, 3]
   // CHECK: %[[ROW3:.*]] = tile.broadcast

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: mlatile-opt %s --tile-assign-layouts --tilegpu-pipeline-gathers --split-input-file | FileCheck %s
 
-// Two stages: one tile is issued before the loop, the ids of the next are
-// loaded there; an iteration issues the next tile before it waits for its own.
+// Two stages: both are filled before the loop; an iteration, but the first, issues
+// the next tile before it waits for its own, and loads the ids of the one after.
 // CHECK-LABEL: @two
 tile.kernel @two warps(4) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %o : !tile.view<[N, D], bf16>) {
   %c0 = arith.constant 0 : index
@@ -16,10 +16,12 @@ tile.kernel @two warps(4) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>
   // CHECK: %[[EMPTY:.+]] = tilegpu.alloc "empty" : !tilegpu.mbarriers<2>
   // CHECK: tilegpu.mbarrier_init %[[EMPTY]] {count = 128 : i32}
   // CHECK-NEXT: tilegpu.sync cta
+  // CHECK: %[[FIRST:.+]] = tile.load %idx
   // CHECK: scf.if
-  // CHECK: tile.load %idx
-  // CHECK: tilegpu.gather_async
+  // CHECK: tilegpu.gather_async %kv[%[[FIRST]]]
   // CHECK: %[[AHEAD:.+]] = tile.load %idx
+  // CHECK: scf.if
+  // CHECK: tilegpu.gather_async %kv[%[[AHEAD]]]
   // CHECK: scf.for {{.*}} iter_args(%[[IDS:.+]] = %[[AHEAD]], %[[STAGE:.+]] = %{{.+}}, %[[PARITY:.+]] = %{{.+}})
   // CHECK: scf.if
   // CHECK: tilegpu.mbarrier_wait %[[EMPTY]][
@@ -41,7 +43,7 @@ tile.kernel @two warps(4) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>
 
 // -----
 
-// Three stages: two tiles before the loop.
+// Three stages: three tiles before the loop.
 // CHECK-LABEL: @three
 tile.kernel @three warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %o : !tile.view<[N, D], bf16>) {
   %c0 = arith.constant 0 : index
@@ -50,7 +52,7 @@ tile.kernel @three warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i3
   // CHECK: tilegpu.ring<3, !tilegpu.buffer<32x576xi8
   // CHECK: tilegpu.mbarrier_init {{.*}}{count = 64 : i32} : !tilegpu.mbarriers<3>
   // CHECK: tilegpu.mbarrier_init {{.*}}{count = 32 : i32} : !tilegpu.mbarriers<3>
-  // CHECK-COUNT-2: tilegpu.gather_async
+  // CHECK-COUNT-3: tilegpu.gather_async
   // CHECK: scf.for
   // CHECK-COUNT-1: tilegpu.gather_async
   // CHECK-NOT: tilegpu.gather_async

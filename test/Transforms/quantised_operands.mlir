@@ -9,7 +9,8 @@
 // CHECK-NOT: tilegpu.dequant
 // CHECK: %[[KEYS:.+]] = tilegpu.view %{{.+}} + 0 : {{.*}} -> !tilegpu.buffer<32x512xf4E2M1FN, stride = 272>
 // CHECK: %[[SCALES:.+]] = tilegpu.view %{{.+}} + 0 : {{.*}} -> !tilegpu.buffer<32x32xf8E4M3FN>
-// CHECK: tilegpu.dot %{{.+}}, %[[KEYS]] scaled by %[[SCALES]], %{{.+}} {b_transposed}
+// CHECK: tilegpu.pack_columns %{{.+}} {pack = 2 : i64} : tensor<16x512xbf16
+// CHECK: tilegpu.dot %{{.+}}, %[[KEYS]] scaled by %[[SCALES]], %{{.+}} {a_packed, b_transposed}
 // CHECK: tilegpu.dot %{{.+}}, %[[KEYS]] scaled by %[[SCALES]], %{{.+}} :
 // CHECK-NOT: {{tilegpu.(load_quantised|dequant)}}
 tile.kernel @four_bits warps(4) (%q : !tile.view<[M, K], bf16>, %kv : !tile.pool<"dsv4_1_fp4">, %idx : !tile.view<[W], i32>, %o : !tile.view<[M, N], f32>) {

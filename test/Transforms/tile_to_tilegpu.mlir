@@ -73,7 +73,11 @@ tile.kernel @rows warps(4) (%q : !tile.view<[M, K], bf16>, %kv : !tile.pool<"dsv
   %qr = tile.load %q[%c0, %c0] : !tile.view<[M, K], bf16> -> tensor<16x64xbf16>
   %knt = tile.transpose %kn : tensor<32x448xbf16> -> tensor<448x32xbf16>
   %krt = tile.transpose %kr : tensor<32x64xbf16> -> tensor<64x32xbf16>
-  // CHECK: tilegpu.dot %{{.+}}, %[[KEYS]] scaled by %[[SCALES]], %{{.+}} {b_transposed}
+  // The partner of the quantised field is stored in its order; the others are not.
+  // CHECK: %[[QP:.+]] = tilegpu.pack_columns %{{.+}} {pack = 1 : i64} : tensor<16x448xbf16
+  // CHECK-NEXT: tilegpu.store_shared %[[QP]], %[[QN:.+]] : tensor<16x448xbf16
+  // CHECK-NOT: tilegpu.pack_columns
+  // CHECK: tilegpu.dot %[[QN]], %[[KEYS]] scaled by %[[SCALES]], %{{.+}} {a_packed, b_transposed}
   %s0 = tile.dot %qn, %knt, %s_zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
   // CHECK: tilegpu.dot %{{.+}}, %[[ROPE]], %{{.+}} {b_transposed}
   %s1 = tile.dot %qr, %krt, %s0 : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<16x32xf32>
@@ -114,7 +118,8 @@ tile.kernel @reductions warps(4) (%q : !tile.view<[M, K], bf16>, %o : !tile.view
 
 // -----
 
-// A conversion between threads goes through shared memory, a mask as bytes.
+// A conversion between threads goes through shared memory, a mask as bytes: its
+// maxima stand in registers.
 // CHECK-LABEL: @conversion
 tile.kernel @conversion warps(4) (%q : !tile.view<[M, K], bf16>, %v : !tile.view<[M], f32>, %o : !tile.view<[M, N], f32>) {
   // CHECK: %[[SCRATCH:.+]] = tilegpu.alloc "convert" : !tilegpu.buffer<16xi8>
@@ -123,7 +128,7 @@ tile.kernel @conversion warps(4) (%q : !tile.view<[M, K], bf16>, %v : !tile.view
   %zero = tile.full %f0 : f32 -> tensor<16x16xf32>
   %a = tile.load %q[%c0, %c0] : !tile.view<[M, K], bf16> -> tensor<16x16xbf16>
   %s = tile.dot %a, %a, %zero : tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>
-  %m = tile.reduce maximumf %s along 1 : tensor<16x16xf32> -> tensor<16xf32>
+  %m = tile.reduce maximumf %s along 0 : tensor<16x16xf32> -> tensor<16xf32>
   %row_zero = tile.full %f0 : f32 -> tensor<16xf32>
   // CHECK: %[[OK:.+]] = arith.cmpf
   // CHECK-NEXT: %[[BYTES:.+]] = arith.extui %[[OK]] : tensor<16xi1, #{{.+}}> to tensor<16xi8
@@ -132,7 +137,7 @@ tile.kernel @conversion warps(4) (%q : !tile.view<[M, K], bf16>, %v : !tile.view
   // CHECK-NEXT: arith.trunci %[[BACK]]
   // CHECK-NEXT: tile.broadcast
   %ok = arith.cmpf ogt, %m, %row_zero : tensor<16xf32>
-  %okb = tile.broadcast %ok along 0 : tensor<16xi1> -> tensor<16x16xi1>
+  %okb = tile.broadcast %ok along 1 : tensor<16xi1> -> tensor<16x16xi1>
   %r = arith.select %okb, %s, %zero : tensor<16x16xi1>, tensor<16x16xf32>
   tile.store %r, %o[%c0, %c0] : tensor<16x16xf32>, !tile.view<[M, N], f32>
   tile.return

@@ -111,6 +111,7 @@ ProblemArrays::ProblemArrays(const Problem &given, double skip, Pools &pools,
   a.compute = problem.compute;
   a.numSplits = problem.numSplits;
   a.merge = problem.merge;
+  a.params = problem.params;
   a.target = problem.target;
   a.numSMs = problem.numSMs;
   base = prepare(a);

@@ -83,6 +83,8 @@ void overridePlans(const CLI::App &app, CommandLine &line) {
       named.problem.compute = line.job.compute;
     if (app.count("--splits"))
       named.problem.numSplits = line.job.splits;
+    for (const auto &[name, value] : line.job.params)
+      named.problem.params[name] = value;
     if (app.count("--merge"))
       named.problem.merge = line.job.merge;
     if (app.count("--num-sms"))

@@ -9,6 +9,7 @@
 #include "mlatile/mlatile.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct JobOptions {
   std::string merge = "auto";
   bool cooperative = true; ///< LaunchOptions
   std::optional<int64_t> numSMs;
+  std::map<std::string, std::string> params; ///< in the place of planned ones
   bool cuda = false;
   int ordinal = 0;
   std::string lse = "2"; ///< base, or "none"

@@ -133,6 +133,7 @@ Arguments PlacedCall::makeArguments() {
   a.compute = options.compute;
   a.numSplits = options.splits;
   a.merge = options.merge;
+  a.params = options.params;
   a.target = options.target;
   a.numSMs = options.numSMs;
   return a;

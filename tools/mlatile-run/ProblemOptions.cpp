@@ -63,6 +63,18 @@ void addPlanOptions(CLI::App &app, JobOptions &job) {
       ->capture_default_str();
   app.add_option("--kernel", job.kernel, "auto, decode, prefill, swapab")
       ->capture_default_str();
+  app.add_option_function<std::vector<std::string>>(
+      "--param",
+      [&job](const std::vector<std::string> &given) {
+        for (const std::string &param : given) {
+          size_t equals = param.find('=');
+          if (equals == 0 || equals == std::string::npos)
+            throw ArgumentError("param", "expected NAME=VALUE, got " + param);
+          job.params[param.substr(0, equals)] = param.substr(equals + 1);
+        }
+      },
+      "NAME=VALUE of the kernel in the place of what is planned, to "
+      "measure other tiles (BH, BN, WARPS) or roles (ROLES)");
   app.add_option("--num-sms", job.numSMs,
                  "SMs to plan for (default: the device's)");
   app.add_option("--ordinal", job.ordinal, "which CUDA device")
@@ -114,6 +126,7 @@ Problem problemOf(const JobOptions &job) {
   p.compute = job.compute;
   p.numSplits = job.splits;
   p.merge = job.merge;
+  p.params = job.params;
   p.target = job.target;
   p.numSMs = job.numSMs;
   return p;

@@ -53,6 +53,7 @@ JobOptions jobOf(const Problem &p, const SoakOptions &options) {
   job.kernel = p.kernel;
   job.splits = p.numSplits;
   job.merge = p.merge;
+  job.params = p.params;
   job.cuda = true;
   job.ordinal = options.ordinal;
   return job;

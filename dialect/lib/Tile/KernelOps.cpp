@@ -92,6 +92,13 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseRParen())
     return failure();
   state.addAttribute(getNumWarpsAttrName(state.name), warps);
+  if (succeeded(parser.parseOptionalKeyword("roles"))) {
+    if (parser.parseLParen() || parser.parseKeyword(&text) ||
+        parser.parseRParen())
+      return failure();
+    state.addAttribute(getRolesAttrName(state.name),
+                       builder.getStringAttr(text));
+  }
 
   SmallVector<OpAsmParser::Argument> args;
   if (parser.parseArgumentList(args, AsmParser::Delimiter::Paren,
@@ -128,7 +135,10 @@ void KernelOp::print(OpAsmPrinter &printer) {
     printer << name.getValue();
   else
     printer << cast<IntegerAttr>(getNumWarps()).getInt();
-  printer << ")(";
+  printer << ')';
+  if (std::optional<StringRef> roles = getRoles())
+    printer << " roles(" << *roles << ") ";
+  printer << '(';
   ArrayAttr attrs = getArgAttrsAttr();
   for (auto [i, arg] : llvm::enumerate(getBody().getArguments())) {
     if (i)
@@ -142,8 +152,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getParamsAttrName(),
-       getNumWarpsAttrName(), getArgNamesAttrName(), getArgAttrsAttrName(),
-       getResAttrsAttrName()});
+       getNumWarpsAttrName(), getRolesAttrName(), getArgNamesAttrName(),
+       getArgAttrsAttrName(), getResAttrsAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -209,6 +219,12 @@ LogicalResult KernelOp::verify() {
              << name.getValue();
   } else if (*getWarpCount() < 1 || *getWarpCount() > 32) {
     return emitOpError() << "expected 1 to 32 warps, got " << *getWarpCount();
+  }
+  if (std::optional<StringRef> roles = getRoles()) { // kernel_c8
+    ParameterAttr param = lookupParam(*roles);
+    if (!param || param.getKind() != ParamKind::Roles)
+      return emitOpError() << "expected roles to be a roles parameter, got "
+                           << *roles;
   }
   // kernel_c4
   if (!getResultTypes().empty())

@@ -133,8 +133,9 @@ LogicalResult NameChecker::check(Operation *op, StringAttr name, NameUse use,
     break;
   }
   case NameUse::Number:
-    if (param.getKind() == ParamKind::Format)
-      return error(op) << "expected index or i1 parameters, got format "
+    if (param.getKind() != ParamKind::Index &&
+        param.getKind() != ParamKind::Bool)
+      return error(op) << "expected index or i1 parameters, got " << got << ' '
                        << own.getValue();
     break;
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlatile/Dialect/Tile/IR/Roles.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -87,7 +88,7 @@ ParameterAttr ParameterAttr::parseBare(AsmParser &parser) {
   std::optional<ParamKind> kind = symbolizeParamKind(kindText);
   if (!kind) {
     parser.emitError(kindLoc)
-        << "expected format, index or i1, got " << kindText;
+        << "expected format, index, i1 or roles, got " << kindText;
     return {};
   }
   Builder &builder = parser.getBuilder();
@@ -104,12 +105,14 @@ ParameterAttr ParameterAttr::parseBare(AsmParser &parser) {
       // Before the integer, which would take `true` for 1.
       if (word == "true" || word == "false") {
         value = builder.getBoolAttr(word == "true");
+      } else if (word == kNoRoles) {
+        value = builder.getStringAttr(word);
       } else {
         auto [base, member] = word.split('.');
         if (base.empty() || member.empty()) {
           parser.emitError(valueLoc)
-              << "expected an integer, true, false, a format in quotes or "
-                 "FORMAT.field, got "
+              << "expected an integer, true, false, none, a format or roles in "
+                 "quotes, or FORMAT.field, got "
               << word;
           return {};
         }
@@ -134,7 +137,10 @@ void ParameterAttr::printBare(AsmPrinter &printer) const {
   printer << getName().getValue() << " : " << stringifyParamKind(getKind());
   if (getSource())
     printer << " = " << getSource().getValue() << '.' << getField().getValue();
-  else if (auto text = dyn_cast_if_present<StringAttr>(getValue()))
+  else if (auto text = dyn_cast_if_present<StringAttr>(getValue());
+           text && text.getValue() == kNoRoles)
+    printer << " = " << kNoRoles;
+  else if (text)
     printer << " = " << text;
   else if (auto flag = dyn_cast_if_present<BoolAttr>(getValue()))
     printer << " = " << (flag.getValue() ? "true" : "false");
@@ -215,6 +221,11 @@ ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   case ParamKind::Bool:
     return isa<BoolAttr>(value) ? success() : LogicalResult(mismatch());
+  case ParamKind::Roles: {
+    auto text = dyn_cast<StringAttr>(value);
+    return text && isRolesValue(text.getValue()) ? success()
+                                                 : LogicalResult(mismatch());
+  }
   }
   return success();
 }

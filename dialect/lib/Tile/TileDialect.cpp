@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Dialect/Tile/IR/EnumKeyword.h"
+#include "mlatile/Dialect/Tile/IR/Roles.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -91,8 +92,16 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
           "'tile.bound' is a dictionary and stands on tile.kernel only");
     return success();
   }
+  if (name == kRolesAttr) {
+    auto text = dyn_cast<StringAttr>(attr.getValue());
+    if (!isa<KernelOp>(op) || !text || !parseRoleSplit(text.getValue()))
+      return op->emitOpError("'tile.roles' is a text like \"4+4+8\" and stands "
+                             "on tile.kernel only");
+    return success();
+  }
   return op->emitOpError() << "unknown attribute '" << name
-                           << "'; expected tile.pipeline or tile.bound";
+                           << "'; expected tile.pipeline, tile.bound or "
+                              "tile.roles";
 }
 
 #include "mlatile/Dialect/Tile/IR/TileEnums.cpp.inc"

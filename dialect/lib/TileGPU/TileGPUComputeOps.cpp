@@ -93,6 +93,31 @@ LogicalResult InsertSliceOp::verify() {
                       getOffsets());
 }
 
+LogicalResult ScaleOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  auto factor = cast<RankedTensorType>(getFactor().getType());
+  if (tile.getRank() != 2 || !tile.getElementType().isF32() ||
+      getAxis() > 1) // scale_c1
+    return emitOpError("expected a tile of two dimensions of f32 and an axis "
+                       "of 0 or 1, got ")
+           << tile << " along " << static_cast<int64_t>(getAxis());
+  int64_t count = tile.getDimSize(1 - static_cast<int64_t>(getAxis()));
+  if (factor.getRank() != 1 || factor.getDimSize(0) != count ||
+      !factor.getElementType().isF32()) // scale_c2
+    return emitOpError("expected ")
+           << count << " factors of f32, got " << factor;
+  LayoutAttr whole = LayoutAttr::of(tile), own = LayoutAttr::of(factor);
+  if (!whole && !own)
+    return success();
+  auto slice = whole ? whole.getDistributed().slice(static_cast<int>(getAxis()))
+                     : std::nullopt;
+  if (!slice || !own || own.getDistributed() != *slice) // scale_c3
+    return emitOpError("expected factors in the layout of the tile without its "
+                       "dimension ")
+           << static_cast<int64_t>(getAxis());
+  return success();
+}
+
 //===--- reduce_warp, convert_layout --------------------------------------===//
 
 LogicalResult ReduceWarpOp::verify() {

@@ -13,7 +13,7 @@ using namespace mlatile::tilegpu;
 static ParseResult parseSyncScope(OpAsmParser &parser, SyncScopeAttr &scope) {
   return mlatile::tile::parseEnumKeyword(
       parser, scope, [](StringRef word) { return symbolizeSyncScope(word); },
-      "cta or warp");
+      "cta, role or warp");
 }
 static void printSyncScope(OpAsmPrinter &printer, Operation *,
                            SyncScopeAttr scope) {

@@ -74,11 +74,13 @@ static LogicalResult verifyMove(Operation *op, RankedTensorType tile,
 }
 
 LogicalResult StoreSharedOp::verify() {
-  return verifyMove(*this, getTile().getType(), getBuffer().getType());
+  return verifyMove(*this, cast<RankedTensorType>(getTile().getType()),
+                    getBuffer().getType());
 }
 
 LogicalResult LoadSharedOp::verify() {
-  return verifyMove(*this, getTile().getType(), getBuffer().getType());
+  return verifyMove(*this, cast<RankedTensorType>(getTile().getType()),
+                    getBuffer().getType());
 }
 
 SmallVector<SharedAccess> StoreSharedOp::getSharedAccesses() {

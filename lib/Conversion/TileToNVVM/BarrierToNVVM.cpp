@@ -44,11 +44,20 @@ struct MBarrierArrivePattern : ConvertOpToLLVMPattern<MBarrierArriveOp> {
   LogicalResult
   matchAndRewrite(MBarrierArriveOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Value bar = mbarrierAddress(rewriter, op.getLoc(), adaptor.getBars(),
-                                op.getIndex(), adaptor.getIndex());
-    NVVM::MBarrierArriveOp::create(rewriter, op.getLoc(), rewriter.getI64Type(),
-                                   bar,
-                                   /*count=*/Value());
+    Location loc = op.getLoc();
+    Value bar = mbarrierAddress(rewriter, loc, adaptor.getBars(), op.getIndex(),
+                                adaptor.getIndex());
+    Value first;
+    if (op.getByWarp()) {
+      NVVM::SyncWarpOp::create(rewriter, loc, constI32(rewriter, loc, -1));
+      first = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
+                                   laneId(rewriter, loc),
+                                   constI32(rewriter, loc, 0));
+    }
+    emitIf(rewriter, loc, first, [&] {
+      NVVM::MBarrierArriveOp::create(rewriter, loc, rewriter.getI64Type(), bar,
+                                     /*count=*/Value());
+    });
     rewriter.eraseOp(op);
     return success();
   }
@@ -82,11 +91,28 @@ struct SyncPattern : ConvertOpToLLVMPattern<SyncOp> {
   LogicalResult
   matchAndRewrite(SyncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op.getScope() == SyncScope::Cta)
-      rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
-    else
-      rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(
-          op, constI32(rewriter, op.getLoc(), -1));
+    Location loc = op.getLoc();
+    switch (op.getScope()) {
+    case SyncScope::Cta:
+      NVVM::Barrier0Op::create(rewriter, loc);
+      break;
+    case SyncScope::Warp:
+      NVVM::SyncWarpOp::create(rewriter, loc, constI32(rewriter, loc, -1));
+      break;
+    case SyncScope::Role: {
+      auto role = RolesOp::around(op);
+      if (!role)
+        return op.emitOpError("expected to stand in a role");
+      auto [roles, number] = *role;
+      // Barrier 0 is the CTA's.
+      NVVM::BarrierOp::create(
+          rewriter, loc, TypeRange(), constI32(rewriter, loc, number + 1),
+          constI32(rewriter, loc, 32 * roles.getWarps()[number]),
+          NVVM::BarrierReductionAttr(), Value());
+      break;
+    }
+    }
+    rewriter.eraseOp(op);
     return success();
   }
 };

@@ -2,8 +2,10 @@
 //
 // Assembles convert-tile-to-nvvm: see Passes.td for what it promises.
 #include "DissolveStructs.h"
+#include "RolesToNVVM.h"
 #include "mlatile/Conversion/TileToNVVM/Passes.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -33,6 +35,7 @@ struct ConvertTileToNVVMPass
     }
     if (failed(lowerControlFlow(module)) || failed(convert(module, *chip)))
       return signalPassFailure();
+    inlineRoles(module);
     module.walk([](LLVM::LLVMFuncOp function) { dissolveStructs(function); });
   }
 
@@ -59,6 +62,7 @@ private:
     populateMathPatterns(types, chip, patterns);
     populateReducePatterns(types, chip, patterns);
     populateLayoutPatterns(types, chip, patterns);
+    populateScalePatterns(types, chip, patterns);
     populateProgramPatterns(types, chip, patterns);
     populateMovmatrixPatterns(types, chip, patterns);
     populateDotPatterns(types, chip, patterns);
@@ -73,7 +77,8 @@ private:
 
     ConversionTarget legality(getContext());
     legality.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-    legality.addLegalOp<ModuleOp>();
+    // Roles keep their regions, where thread numbers belong, to the end.
+    legality.addLegalOp<ModuleOp, tilegpu::RolesOp, tilegpu::RoleEndOp>();
     return applyFullConversion(module, legality, std::move(patterns));
   }
 };

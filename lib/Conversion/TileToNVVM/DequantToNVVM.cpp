@@ -285,6 +285,8 @@ private:
 
 /// Threads of the kernel around an op, before or after its own conversion.
 std::optional<int64_t> kernelThreads(Operation *op) {
+  if (auto role = RolesOp::around(op))
+    return 32 * role->first.getWarps()[role->second];
   if (auto kernel = op->getParentOfType<tile::KernelOp>())
     if (std::optional<int64_t> warps = kernel.getWarpCount())
       return 32 * *warps;

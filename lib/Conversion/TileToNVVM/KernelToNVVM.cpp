@@ -20,6 +20,8 @@ Value arenaAddress(OpBuilder &builder, Location loc, int64_t offset) {
   OpBuilder::InsertionGuard guard(builder);
   setToEntry(builder);
   Operation *function = builder.getInsertionBlock()->getParentOp();
+  while (!isa<FunctionOpInterface>(function) && function->getParentOp())
+    function = function->getParentOp(); // of a role
   auto name =
       function->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
   auto type = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
@@ -101,13 +103,14 @@ constexpr int64_t kWorkingRegisters = 96;
 int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
                      const Target &target) {
   int64_t carried = 0;
-  kernel.walk([&](scf::ForOp loop) {
+  // Loops are blocks by now.
+  for (Block &block : kernel.getBody()) {
     int64_t registers = 0;
-    for (Value value : loop.getRegionIterArgs())
+    for (Value value : block.getArguments())
       if (auto layout = tilegpu::LayoutAttr::of(value.getType()))
         registers += layout.getDistributed().numRegs();
     carried = std::max(carried, registers);
-  });
+  }
   int64_t registers = llvm::alignTo(carried + kWorkingRegisters, 8);
   int64_t byShared =
       target.sharedBytesPerSM /

@@ -189,7 +189,9 @@ struct StoreSharedPattern : TilePattern<StoreSharedOp> {
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
+    RankedTensorType tile = cast<RankedTensorType>(op.getTile().getType());
+    if (!LayoutAttr::of(tile))
+      return op.emitOpError("expected a tile with a layout");
     SmallVector<Value> regs =
         TileTypeConverter::unpack(rewriter, loc, adaptor.getTile());
     // Of threads that hold copies one stores.
@@ -211,16 +213,72 @@ struct StoreSharedPattern : TilePattern<StoreSharedOp> {
   }
 };
 
+/// Rows of bytes of which a thread has all columns, one a repetition: read in
+/// whole vectors, past the last column up to the row's stride. Empty if the
+/// tile is none.
+SmallVector<Value> loadByteRows(OpBuilder &builder, Location loc,
+                                RankedTensorType tile, BufferType buffer,
+                                Value pointer) {
+  const DistributedLayout &layout = LayoutAttr::of(tile).getDistributed();
+  if (layout.rank() != 2 || buffer.getElementBits() != 8 ||
+      layout.blockShape()[1] != 1)
+    return {};
+  int64_t stride = buffer.getStrideBytes(), columns = buffer.getCols();
+  int64_t bytes = std::min<int64_t>(16, stride & -stride);
+  if (bytes < 4 || columns < 2)
+    return {};
+  ThreadCoords coords(builder, loc, layout);
+  int inBlock = layout.regsPerBlock();
+  SmallVector<Value> regs(layout.numRegs());
+  Type word = builder.getI32Type(), byte = builder.getI8Type();
+  for (int row = 0; row < inBlock * layout.reps()[0]; ++row) {
+    // Its first register; those of its columns follow a block apart.
+    int reg =
+        row / inBlock * inBlock * static_cast<int>(columns) + row % inBlock;
+    Value start = offsetBytes(
+        builder, loc, pointer,
+        LLVM::MulOp::create(builder, loc, coords.coord(builder, loc, reg, 0),
+                            constI32(builder, loc, stride)));
+    for (int64_t first = 0; first < columns; first += bytes) {
+      Value vector = LLVM::LoadOp::create(
+          builder, loc, VectorType::get(bytes / 4, word),
+          offsetBytes(builder, loc, start, first), unsigned(bytes));
+      for (int64_t column = first; column < std::min(columns, first + bytes);
+           ++column) {
+        int64_t at = column - first;
+        Value value = LLVM::ExtractElementOp::create(
+            builder, loc, vector, constI32(builder, loc, at / 4));
+        if (at % 4)
+          value = LLVM::LShrOp::create(builder, loc, value,
+                                       constI32(builder, loc, at % 4 * 8));
+        regs[reg + column * inBlock] =
+            LLVM::TruncOp::create(builder, loc, byte, value);
+      }
+    }
+  }
+  return regs;
+}
+
 struct LoadSharedPattern : TilePattern<LoadSharedOp> {
   using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
+    RankedTensorType tile = cast<RankedTensorType>(op.getTile().getType());
+    if (!LayoutAttr::of(tile))
+      return op.emitOpError("expected a tile with a layout");
+    Type element = types().elementType(tile);
+    if (element == rewriter.getI8Type()) {
+      SmallVector<Value> bytes = loadByteRows(
+          rewriter, loc, tile, op.getBuffer().getType(), adaptor.getBuffer());
+      if (!bytes.empty()) {
+        rewriter.replaceOp(op, types().pack(rewriter, loc, tile, bytes));
+        return success();
+      }
+    }
     Move move(rewriter, loc, tile, op.getBuffer().getType(),
               adaptor.getBuffer());
-    Type element = types().elementType(tile);
     SmallVector<Value> regs;
     for (int i = 0; i < move.accesses(); ++i) {
       Type type = element;

@@ -156,8 +156,8 @@ Value callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
 
 void setToEntry(OpBuilder &builder, Value after) {
   Region *region = builder.getInsertionBlock()->getParent();
-  while (region &&
-         !isa<FunctionOpInterface, tile::KernelOp>(region->getParentOp())) {
+  while (region && !isa<FunctionOpInterface, tile::KernelOp, tilegpu::RolesOp>(
+                       region->getParentOp())) {
     Region *outer = region->getParentOp()->getParentRegion();
     if (!outer)
       break;
@@ -174,7 +174,14 @@ void setToEntry(OpBuilder &builder, Value after) {
 Value threadId(OpBuilder &builder, Location loc) {
   OpBuilder::InsertionGuard guard(builder);
   setToEntry(builder);
-  return NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  auto role = tilegpu::RolesOp::around(builder.getInsertionBlock());
+  if (!role)
+    return thread;
+  // A role begins at a multiple of its warps.
+  int64_t threads = 32 * role->first.getWarps()[role->second];
+  return LLVM::AndOp::create(builder, loc, thread,
+                             constI32(builder, loc, threads - 1));
 }
 
 Value laneId(OpBuilder &builder, Location loc) {

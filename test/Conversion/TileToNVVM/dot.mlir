@@ -54,28 +54,47 @@ tile.kernel @registers warps(2) (%src: !tile.view<[M, N], f32>, %p: !tile.view<[
   tile.return
 }
 
-// One tile a warp: steps go to four sums, so that no product waits for the one
-// before it. B comes two steps at a time (the last one alone), A is transposed
-// in memory.
+// One tile a warp and nine steps: they go to two sums, so that not each product
+// waits for the one before it. B comes two steps at a time (the last one alone),
+// A is transposed in memory.
 // CHECK-LABEL: llvm.func @one_tile
 // CHECK: nvvm.ldmatrix %{{.*}} {{{.*}}layout = #nvvm.mma_layout<col>, num = 4 : i32,
 // CHECK: nvvm.ldmatrix %{{.*}} {{{.*}}layout = #nvvm.mma_layout<row>, num = 4 : i32,
 // CHECK: %[[S0:.*]] = nvvm.mma.sync
 // CHECK: %[[S00:.*]] = llvm.extractvalue %[[S0]][0]
 // CHECK: %[[S1:.*]] = nvvm.mma.sync {{.*}} C[%[[ZERO:.*]], %[[ZERO]], %[[ZERO]], %[[ZERO]]]
-// CHECK: %[[S2:.*]] = nvvm.mma.sync {{.*}} C[%[[ZERO]], %[[ZERO]], %[[ZERO]], %[[ZERO]]]
-// CHECK: %[[S3:.*]] = nvvm.mma.sync {{.*}} C[%[[ZERO]], %[[ZERO]], %[[ZERO]], %[[ZERO]]]
-// CHECK: nvvm.ldmatrix %{{.*}} {{{.*}}layout = #nvvm.mma_layout<row>, num = 2 : i32,
+// CHECK: %[[S10:.*]] = llvm.extractvalue %[[S1]][0]
 // CHECK: nvvm.mma.sync {{.*}} C[%[[S00]],
+// CHECK: nvvm.mma.sync {{.*}} C[%[[S10]],
+// CHECK: nvvm.ldmatrix %{{.*}} {{{.*}}layout = #nvvm.mma_layout<row>, num = 2 : i32,
+// CHECK: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
-// CHECK-COUNT-12: llvm.fadd
+// CHECK-COUNT-4: llvm.fadd
+// CHECK-NOT: llvm.fadd
+// CHECK: llvm.return
 tile.kernel @one_tile warps(1) (%src: !tile.view<[M, N], f32>, %dst: !tile.view<[M, N], f32>) {
   %z = arith.constant 0 : index
-  %a = tilegpu.alloc "a" {offset = 0 : i64} : !tilegpu.buffer<80x16xbf16, stride = 48>
-  %b = tilegpu.alloc "b" {offset = 3840 : i64} : !tilegpu.buffer<8x80xbf16, stride = 176>
+  %a = tilegpu.alloc "a" {offset = 0 : i64} : !tilegpu.buffer<144x16xbf16, stride = 48>
+  %b = tilegpu.alloc "b" {offset = 6912 : i64} : !tilegpu.buffer<8x144xbf16, stride = 304>
   %c = tile.load %src[%z, %z] : !tile.view<[M, N], f32> -> tensor<16x8xf32, #acc1>
   %d = tilegpu.dot %a, %b, %c {a_transposed, b_transposed}
-    : !tilegpu.buffer<80x16xbf16, stride = 48>, !tilegpu.buffer<8x80xbf16, stride = 176>, tensor<16x8xf32, #acc1>
+    : !tilegpu.buffer<144x16xbf16, stride = 48>, !tilegpu.buffer<8x144xbf16, stride = 304>, tensor<16x8xf32, #acc1>
+  tile.store %d, %dst[%z, %z] : tensor<16x8xf32, #acc1>, !tile.view<[M, N], f32>
+  tile.return
+}
+
+// Fewer than four steps for each sum: one sum.
+// CHECK-LABEL: llvm.func @few_steps
+// CHECK-COUNT-7: nvvm.mma.sync
+// CHECK-NOT: {{nvvm.mma.sync|llvm.fadd}}
+// CHECK: llvm.return
+tile.kernel @few_steps warps(1) (%src: !tile.view<[M, N], f32>, %dst: !tile.view<[M, N], f32>) {
+  %z = arith.constant 0 : index
+  %a = tilegpu.alloc "a" {offset = 0 : i64} : !tilegpu.buffer<16x112xbf16, stride = 240>
+  %b = tilegpu.alloc "b" {offset = 3840 : i64} : !tilegpu.buffer<8x112xbf16, stride = 240>
+  %c = tile.load %src[%z, %z] : !tile.view<[M, N], f32> -> tensor<16x8xf32, #acc1>
+  %d = tilegpu.dot %a, %b, %c {b_transposed}
+    : !tilegpu.buffer<16x112xbf16, stride = 240>, !tilegpu.buffer<8x112xbf16, stride = 240>, tensor<16x8xf32, #acc1>
   tile.store %d, %dst[%z, %z] : tensor<16x8xf32, #acc1>, !tile.view<[M, N], f32>
   tile.return
 }

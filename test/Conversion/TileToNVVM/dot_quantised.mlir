@@ -30,6 +30,28 @@ tile.kernel @along_k warps(1) (%src: !tile.view<[M, N], f32>, %dst: !tile.view<[
   tile.return
 }
 
+// The same with the columns of A in that order: one ldmatrix a step, as if
+// nothing were packed, and no other read of it.
+// CHECK-LABEL: llvm.func @packed_along_k
+// CHECK-NOT: llvm.load
+// CHECK: nvvm.ldmatrix %[[A:.*]] {{{.*}}layout = #nvvm.mma_layout<row>, num = 4 : i32,
+// CHECK: nvvm.ldmatrix %{{.*}} {{{.*}}layout = #nvvm.mma_layout<row>, num = 2 : i32,
+// CHECK: nvvm.convert.f8x2.to.f16x2
+// CHECK: nvvm.mma.sync
+// CHECK: %[[NEXT:.*]] = llvm.getelementptr %[[A]][32]
+// CHECK: nvvm.ldmatrix %[[NEXT]] {{{.*}}num = 4 : i32,
+// CHECK-NOT: llvm.load
+// CHECK: llvm.return
+tile.kernel @packed_along_k warps(1) (%dst: !tile.view<[M, N], f32>, %f: f32) {
+  %z = arith.constant 0 : index
+  %a = tilegpu.alloc "a" {offset = 0 : i64} : !tilegpu.buffer<16x32xf16, stride = 80>
+  %b = tilegpu.alloc "b" {offset = 1280 : i64} : !tilegpu.buffer<16x32xf8E4M3FN, stride = 48>
+  %c = tile.full %f : f32 -> tensor<16x16xf32, #acc>
+  %d = tilegpu.dot %a, %b, %c {a_packed, b_transposed} : !tilegpu.buffer<16x32xf16, stride = 80>, !tilegpu.buffer<16x32xf8E4M3FN, stride = 48>, tensor<16x16xf32, #acc>
+  tile.store %d, %dst[%z, %z] : tensor<16x16xf32, #acc>, !tile.view<[M, N], f32>
+  tile.return
+}
+
 // 16 values of 16 columns: transposed by ldmatrix, a lane gets two columns of
 // two rows. f16 without scales takes one permutation of the bytes and two
 // conversions a word, nothing else; two words serve two tiles.

@@ -63,6 +63,28 @@ tile.kernel @moves warps(2) (%src: !tile.view<[T, N], f32>, %dst: !tile.view<[N,
   tile.return
 }
 
+// Columns change their places, not their registers.
+#quads = #tilegpu.layout<reg = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [[8, 0]], reps = [1, 1]>
+#quadsPacked = #tilegpu.layout<reg = [[0, 1], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[8, 0]], reps = [1, 1]>
+// CHECK-LABEL: llvm.func @packs(
+tile.kernel @packs warps(2) (%src: !tile.view<[T, N], f32>, %dst: !tile.view<[T, N], f32>) {
+  %zero = arith.constant 0 : index
+  %x = tile.load %src[%zero, %zero] : !tile.view<[T, N], f32> -> tensor<16x16xf32, #quads>
+  // CHECK: %[[X0:.*]] = llvm.fadd
+  // CHECK-NEXT: %[[X1:.*]] = llvm.fadd
+  // CHECK-NEXT: %[[X2:.*]] = llvm.fadd
+  // CHECK-NEXT: %[[X3:.*]] = llvm.fadd
+  // CHECK: llvm.fmul %[[X0]], %[[X0]]
+  // CHECK-NEXT: llvm.fmul %[[X1]], %[[X1]]
+  // CHECK-NEXT: llvm.fmul %[[X2]], %[[X2]]
+  // CHECK-NEXT: llvm.fmul %[[X3]], %[[X3]]
+  %y = arith.addf %x, %x : tensor<16x16xf32, #quads>
+  %p = tilegpu.pack_columns %y {pack = 1 : i64} : tensor<16x16xf32, #quads> -> tensor<16x16xf32, #quadsPacked>
+  %s = arith.mulf %p, %p : tensor<16x16xf32, #quadsPacked>
+  tile.store %s, %dst[%zero, %zero] : tensor<16x16xf32, #quadsPacked>, !tile.view<[T, N], f32>
+  tile.return
+}
+
 // The second half of the columns goes to the first: registers 4 to 7 of eight
 // (a repetition is four), added to the first ones.
 #half = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>

@@ -20,3 +20,14 @@ tile.kernel @three_warps warps(3) () {
   tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x8xi8> -> !tilegpu.buffer<16x448xbf16>
   tile.return
 }
+
+// -----
+
+// Layouts come with tile-assign-layouts.
+tile.kernel @no_layout warps(1) () {
+  %b = tilegpu.alloc "b" {offset = 0 : i64} : !tilegpu.buffer<16xf32>
+  // expected-error@+2 {{expected a tile with a layout}}
+  // expected-error@+1 {{failed to legalize operation 'tilegpu.load_shared'}}
+  %t = tilegpu.load_shared %b : !tilegpu.buffer<16xf32> -> tensor<16xf32>
+  tile.return
+}

@@ -40,3 +40,39 @@ tile.kernel @copies warps(4) (%dst: !tile.view<[T], f32>, %i: index, %s: f32) {
   tile.store %x, %dst[%i] : tensor<16xf32, #row>, !tile.view<[T], f32>
   tile.return
 }
+
+// Columns of an accumulator in packed order: neighbours are registers 0, 4, 1
+// and 5, one vector of 16 bytes.
+#packed = #tilegpu.layout<reg = [[0, 2], [8, 0], [0, 1]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [[0, 16], [0, 32]], reps = [1, 1]>
+// CHECK-LABEL: llvm.func @packed(
+tile.kernel @packed warps(4) (%src: !tile.view<[T, D], f32>, %dst: !tile.view<[T, D], f32>, %i: index) {
+  %zero = arith.constant 0 : index
+  // CHECK: %[[V:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+  %x = tile.load %src[%i, %zero] : !tile.view<[T, D], f32> -> tensor<16x64xf32, #packed>
+  // CHECK: ^[[VECTOR:bb[0-9]+]]:
+  // CHECK-COUNT-2: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  // CHECK-NOT: llvm.store
+  // CHECK: llvm.return
+  tile.store %x, %dst[%i, %zero] : tensor<16x64xf32, #packed>, !tile.view<[T, D], f32>
+  tile.return
+}
+
+// The vector has its elements in the order of columns, not of registers.
+#one = #tilegpu.layout<reg = [[2], [1]], lane = [[4], [8], [16], [32], [64]], warp = [], reps = [1]>
+// CHECK-LABEL: llvm.func @order(
+// CHECK: %[[C0:.*]] = llvm.shl
+// CHECK-NEXT: %[[C2:.*]] = llvm.add %[[C0]], %{{.*}} : i32
+// CHECK-NEXT: llvm.mlir.constant(1 : i32)
+// CHECK-NEXT: %[[C1:.*]] = llvm.add %[[C0]], %{{.*}} : i32
+// CHECK: llvm.insertelement %[[C0]], %{{.*}}
+// CHECK-NEXT: llvm.insertelement %[[C1]], %{{.*}}
+// CHECK-NEXT: llvm.insertelement %[[C2]], %{{.*}}
+// CHECK-NEXT: llvm.insertelement
+// CHECK-NEXT: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+tile.kernel @order warps(1) (%dst: !tile.view<[128], i32>) {
+  %zero = arith.constant 0 : index
+  %x = tile.iota : tensor<128xi32, #one>
+  tile.store %x, %dst[%zero] : tensor<128xi32, #one>, !tile.view<[128], i32>
+  tile.return
+}

@@ -47,7 +47,7 @@ func.func @f(%i: index) {
 // -----
 // A misspelt attribute is not ignored.
 func.func @f(%i: index) {
-  // expected-error@+1 {{unknown attribute 'tile.pipelne'; expected tile.pipeline or tile.bound}}
+  // expected-error@+1 {{unknown attribute 'tile.pipelne'; expected tile.pipeline, tile.bound or tile.roles}}
   scf.for %j = %i to %i step %i {
   } {tile.pipelne = #tile.pipeline<stages = 2>}
   return
@@ -84,7 +84,7 @@ func.func private @f() attributes {tile.bound = {}}
 
 // -----
 // parameter_c2
-// expected-error@+1 {{parameter A: expected a field of a format (nope, rope, group, groups, dim_qk, dim_v, rope_in_value, scale_f32), got 'page'}}
+// expected-error@+1 {{parameter A: expected a field of a format (nope, rope, group, groups, dim_qk, dim_v, rope_in_value, scale_e4m3, scale_f32), got 'page'}}
 #p = #tile.parameter<A : index = FMT.page>
 
 // -----
@@ -93,11 +93,11 @@ func.func private @f() attributes {tile.bound = {}}
 #p = #tile.parameter<A : index = FMT.rope_in_value>
 
 // -----
-// expected-error@+1 {{expected format, index or i1, got i32}}
+// expected-error@+1 {{expected format, index, i1 or roles, got i32}}
 #p = #tile.parameter<A : i32 = 4>
 
 // -----
-// expected-error@+1 {{expected an integer, true, false, a format in quotes or FORMAT.field, got dsv4}}
+// expected-error@+1 {{expected an integer, true, false, none, a format or roles in quotes, or FORMAT.field, got dsv4}}
 #p = #tile.parameter<A : format = dsv4>
 
 // -----
@@ -146,3 +146,18 @@ func.func private @f(!tile.rows<"dsv4", [4, BN]>)
 // -----
 // expected-error@+1 {{expected the name of a format parameter, got 'A.B'}}
 func.func private @f(!tile.pool<A.B>)
+
+// -----
+
+// parameter_c1
+// expected-error@+1 {{parameter ROLES: expected a default of type roles, got "4+4"}}
+tile.kernel @roles params(ROLES : roles = "4+4") warps(4) () {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{'tile.roles' is a text like "4+4+8" and stands on tile.kernel only}}
+tile.kernel @roles_of_a_bound_kernel warps(4) () attributes {tile.roles = "none"} {
+  tile.return
+}

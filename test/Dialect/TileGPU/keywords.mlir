@@ -2,7 +2,7 @@
 // RUN: mlatile-opt %s | FileCheck %s --strict-whitespace
 // RUN: echo 'tilegpu.sync grid' | not mlatile-opt 2>&1 | FileCheck %s --check-prefix=SCOPE
 // RUN: sed s/maximumf/mul/ %s | not mlatile-opt 2>&1 | FileCheck %s --check-prefix=KIND
-// SCOPE: expected cta or warp, got 'grid'
+// SCOPE: expected cta, role or warp, got 'grid'
 // KIND: expected addf, maximumf, minimumf, addi or maxsi, got 'mul'
 
 #rows = #tilegpu.layout<reg = [[0, 1]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>

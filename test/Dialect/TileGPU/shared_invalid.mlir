@@ -102,10 +102,10 @@ func.func @load_shared_c2(%b: !tilegpu.buffer<8xbf16>) {
 
 // -----
 
-// A tensor without a layout is none of this level.
-func.func @no_layout(%b: !tilegpu.buffer<8xf32>) {
-  // expected-error@+1 {{result #0 must be tensor with a #tilegpu.layout}}
-  %t = tilegpu.load_shared %b : !tilegpu.buffer<8xf32> -> tensor<8xf32>
+// A tensor of a size that is not known is none of this level.
+func.func @no_size(%b: !tilegpu.buffer<8xf32>) {
+  // expected-error@+1 {{result #0 must be statically shaped tensor of any type values}}
+  %t = tilegpu.load_shared %b : !tilegpu.buffer<8xf32> -> tensor<?xf32>
   return
 }
 

@@ -44,6 +44,7 @@ struct Arguments {
   std::string compute = "auto";
   std::optional<int64_t> numSplits;
   std::string merge = "auto"; ///< of a Problem
+  std::map<std::string, std::string> params; ///< as of Problem
   std::optional<int64_t> pageStride, extraPageStride;
   std::optional<int64_t> rowStride;
   std::optional<std::string> device; ///< "sim", "cuda"; default: the arrays'

@@ -55,6 +55,9 @@ struct Problem {
   std::optional<int64_t> numSplits; ///< at least 1
   /// How splits are joined: "auto", "launch", "dependent", "slices".
   std::string merge = "auto";
+  /// Parameters of the attention kernel in the place of the planned ones (BH,
+  /// BN, WARPS, ROLES), to measure others.
+  std::map<std::string, std::string> params;
   std::string target;                         ///< empty: "sm_120a"
   std::optional<int64_t> numSMs;              ///< default: the card table's
   std::shared_ptr<const KernelSource> source; ///< null: the built-in kernels

@@ -12,15 +12,15 @@
 namespace mlatile {
 
 /// The layouts of one kernel's tensor values. Elementwise operations, loops,
-/// branches and accumulators put values into one class; a class has one layout.
+/// branches and accumulators put values into one class; a class has one layout,
+/// over the warps of its role or kernel.
 /// Where a loop carries on with another one's results, as two lists of
 /// candidates do, each may have its own accumulator layout.
 class LayoutClasses {
 public:
   /// Builds the classes and solves for their layouts. Fails with an error on
   /// the operation whose wishes cannot be met.
-  static mlir::FailureOr<LayoutClasses> compute(tile::KernelOp kernel,
-                                                int numWarps);
+  static mlir::FailureOr<LayoutClasses> compute(tile::KernelOp kernel);
 
   /// The layout of a value of the kernel.
   const DistributedLayout &layoutOf(mlir::Value value) const;
@@ -36,7 +36,7 @@ public:
             std::string *error);
 
 private:
-  explicit LayoutClasses(int numWarps) : numWarps(numWarps) {}
+  LayoutClasses() = default;
 
   void unite(mlir::ValueRange values);
   void collect(tile::KernelOp kernel);
@@ -54,7 +54,6 @@ private:
   bool assign(mlir::Value value, const DistributedLayout::Result &layout);
   void *leader(mlir::Value value) const;
 
-  int numWarps;
   llvm::EquivalenceClasses<void *> classes;
   std::map<void *, DistributedLayout> layouts;
   /// Why seedOne could not make a default.

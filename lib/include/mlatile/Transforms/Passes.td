@@ -4,6 +4,52 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AssignRoles : Pass<"tile-assign-roles", "::mlir::ModuleOp"> {
+  let summary = "partition a kernel over warps that gather and warps of two products";
+  let description = [{
+    For kernels with the attribute `tile.roles` (a bound parameter of kind
+    `roles`); others stay as they are. docs/Roles.md has the rules: a product one
+    of whose factors depends on another product is a second one; operations
+    follow the products that they depend on; what belongs to neither is done by
+    whoever needs it; values that cross go through channels.
+
+    Before:
+    ```mlir
+    scf.for %n = %b to %e step %c32 iter_args(%o) {
+      %rows, %ok = tile.gather %pool[%ids]
+      %s = tile.dot %q, %keys, %zero
+      %p = math.exp2 %s
+      %o1 = tile.dot %p, %values, %o
+    }
+    ```
+    After:
+    ```mlir
+    tilegpu.roles
+    role "second" ... { scf.for iter_args(%o) { %rows, %ok = tilegpu.receive %c0 ; %p = tilegpu.receive %c1 ; tile.dot } }
+    role "first" ... { scf.for { %rows, %ok = tilegpu.receive %c0 ; tile.dot ; math.exp2 ; tilegpu.send %p to %c1 } }
+    role "gather" ... { scf.for { tile.gather ; tilegpu.send %rows, %ok to %c0 } }
+    ```
+    Precondition: the kernel is specialised. A kernel that has nothing to
+    partition is an error that says why.
+  }];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::scf::SCFDialect"];
+}
+
+def LowerChannels : Pass<"tilegpu-lower-channels", "::mlir::ModuleOp"> {
+  let summary = "channels between roles become rings of buffers with mbarriers";
+  let description = [{
+    A channel becomes a ring of buffers a value (of gathered rows: those of
+    `tilegpu.gather_async`) and the mbarriers `full` and `empty`. `tilegpu.send`
+    waits for `empty`, stores and arrives at `full`; `tilegpu.receive` waits for
+    `full`, reads, and arrives at `empty` at the end of its block. Every role
+    counts for itself which place is next: its loops carry the stage and the
+    parity. The slot ids of a gather in a loop are loaded an iteration ahead.
+    Preconditions: `tile-assign-layouts`. Postcondition: no `tilegpu.channel`,
+    `send`, `receive`.
+  }];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def AssignLayouts : Pass<"tile-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "give every tensor value of a specialised kernel a layout";
   let description = [{

@@ -56,6 +56,8 @@ void populateReducePatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
 /// tile.full, tile.iota, tile.broadcast, tile.transpose,
 /// tilegpu.convert_layout, extract_slice, insert_slice.
+void populateScalePatterns(TileTypeConverter &, const Target &,
+                           mlir::RewritePatternSet &);
 void populateLayoutPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
 /// tile.program_id, tile.dim, tile.slots.

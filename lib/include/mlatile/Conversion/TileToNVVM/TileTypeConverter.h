@@ -78,14 +78,14 @@ struct PoolValue {
 
 //===--- thread numbers (i32) ---------------------------------------------===//
 // They depend on nothing but the thread, so they are put into the entry block
-// of the function around the insertion point, whatever block asks; the pass
-// merges what is equal.
+// of the function, or role, around the insertion point, whatever block asks;
+// the pass merges what is equal. Those of a role count from its first thread.
 
-/// tid.x.
+/// tid.x, less that of the role's first thread.
 mlir::Value threadId(mlir::OpBuilder &builder, mlir::Location loc);
 /// tid.x % 32.
 mlir::Value laneId(mlir::OpBuilder &builder, mlir::Location loc);
-/// tid.x / 32; equal in all lanes of a warp.
+/// threadId / 32; equal in all lanes of a warp.
 mlir::Value warpId(mlir::OpBuilder &builder, mlir::Location loc);
 
 /// i32 constant in the place of the insertion point.
@@ -95,8 +95,8 @@ mlir::Value constI64(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t value);
 
 /// Puts the insertion point where operations on thread numbers belong: into the
-/// entry block of the function around it, behind `after` (a value of that
-/// block) if given, else at its start.
+/// entry block of the function or role around it, behind `after` (a value of
+/// that block) if given, else at its start.
 void setToEntry(mlir::OpBuilder &builder, mlir::Value after = {});
 
 //===--- coordinates ------------------------------------------------------===//

@@ -60,7 +60,8 @@ def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
 def Tile_ParamKind : I32EnumAttr<"ParamKind", "type of a kernel parameter", [
     I32EnumAttrCase<"Format", 0, "format">,
     I32EnumAttrCase<"Index", 1, "index">,
-    I32EnumAttrCase<"Bool", 2, "i1">]> {
+    I32EnumAttrCase<"Bool", 2, "i1">,
+    I32EnumAttrCase<"Roles", 3, "roles">]> {
   let cppNamespace = "::mlatile::tile";
   let genSpecializedAttr = 0;
 }
@@ -68,14 +69,15 @@ def Tile_ParamKind : I32EnumAttr<"ParamKind", "type of a kernel parameter", [
 def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
   let summary = "one parameter of a kernel";
   let description = [{
-    A name, a kind (`format`, `index` or `i1`) and where the value comes from:
+    A name, a kind (`format`, `index`, `i1` or `roles`) and where the value comes from:
     the caller (no default), a default, or a field of a format parameter:
     `nope`, `rope`, `group`, `groups`, `dim_qk`, `dim_v` (`index`),
     `rope_in_value` or `scale_f32` (`i1`). A derived parameter cannot be given by the caller.
 
     Constraints:
     * parameter_c1: the default has the parameter's kind; an `index` is from 0
-      to 2147483647, a format is a known one, in quotes.
+      to 2147483647, a format is a known one, in quotes, roles are `none` or
+      warps in quotes (docs/Roles.md).
     * parameter_c2: the field exists and has the parameter's kind.
 
     Examples:
@@ -83,11 +85,13 @@ def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
     #tile.parameter<BH : index = 16>
     #tile.parameter<FMT : format = "dsv4">
     #tile.parameter<NOPE : index = FMT.nope>
+    #tile.parameter<ROLES : roles = none>
+    #tile.parameter<ROLES : roles = "4+4+8">
     ```
   }];
   let parameters = (ins
     AttrParameter<"::mlir::StringAttr", "as the kernel says it">:$name,
-    AttrParameter<"::mlatile::tile::ParamKind", "`format`, `index` or `i1`">:$kind,
+    AttrParameter<"::mlatile::tile::ParamKind", "`format`, `index`, `i1` or `roles`">:$kind,
     OptionalParameter<"::mlir::Attribute", "the default, null if none">:$value,
     OptionalParameter<"::mlir::StringAttr", "the format parameter derived from">:$source,
     OptionalParameter<"::mlir::StringAttr", "the field of it">:$field);

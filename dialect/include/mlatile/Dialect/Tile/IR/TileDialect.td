@@ -34,6 +34,8 @@ def Tile_Dialect : Dialect {
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kPipelineAttr = "tile.pipeline";
     static constexpr ::llvm::StringLiteral kBoundAttr = "tile.bound";
+    /// On a bound kernel: its roles (docs/Roles.md), if it has any.
+    static constexpr ::llvm::StringLiteral kRolesAttr = "tile.roles";
 
     /// Called by initialize(), one file each.
     void registerAttributes();

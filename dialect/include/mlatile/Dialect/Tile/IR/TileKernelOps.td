@@ -37,6 +37,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [
       parameter, every unquoted format a `format` parameter; a view dimension
       that is a parameter is an `index`.
     * kernel_c7: the body ends in `tile.return`.
+    * kernel_c8: `roles` is a `roles` parameter. Where it is bound to warps,
+      their sum is the kernel's number of warps.
 
     Example:
     ```mlir
@@ -60,6 +62,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     TypeAttrOf<FunctionType>:$function_type,
     TypedArrayAttrBase<Tile_ParameterAttr, "kernel parameters">:$params,
     AnyAttrOf<[I64Attr, StrAttr]>:$num_warps,
+    OptionalAttr<StrAttr>:$roles,
     StrArrayAttr:$arg_names,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);

@@ -82,6 +82,12 @@ int packing(mlir::Type element);
 std::optional<DistributedLayout>
 reduceWarpLayout(const DistributedLayout &layout, int axis);
 
+/// The warps that run `op`: those of the role around it, else the kernel's.
+/// Nothing while the kernel is not bound, or outside of kernels.
+std::optional<int64_t> warpsAround(mlir::Operation *op);
+/// Of the operation that makes `value`.
+std::optional<int64_t> warpsAround(mlir::Value value);
+
 /// The same layout with its two dims swapped; empty unless it has two.
 std::optional<DistributedLayout>
 transposedLayout(const DistributedLayout &layout);

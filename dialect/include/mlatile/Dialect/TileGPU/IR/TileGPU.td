@@ -7,4 +7,5 @@ include "mlatile/Dialect/TileGPU/IR/TileGPUTypes.td"
 include "mlatile/Dialect/TileGPU/IR/TileGPUSharedOps.td"
 include "mlatile/Dialect/TileGPU/IR/TileGPUAsyncOps.td"
 include "mlatile/Dialect/TileGPU/IR/TileGPUComputeOps.td"
+include "mlatile/Dialect/TileGPU/IR/TileGPURoleOps.td"
 #endif

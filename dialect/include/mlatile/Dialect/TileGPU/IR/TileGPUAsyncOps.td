@@ -25,9 +25,11 @@ def TileGPU_MBarrierInitOp : TileGPU_SharedOp<"mbarrier_init"> {
 }
 
 def TileGPU_MBarrierArriveOp : TileGPU_SharedOp<"mbarrier_arrive"> {
-  let summary = "every thread arrives once";
+  let summary = "every thread, or every warp, arrives once";
   let description = [{
     Releases the thread's earlier accesses to whoever waits for the phase.
+    `by_warp`: one lane of each warp arrives, after a barrier of the warp, for
+    the accesses of all its lanes.
 
     Constraints:
     * mbarrier_arrive_c1: a constant index is less than the number of mbarriers.
@@ -37,7 +39,8 @@ def TileGPU_MBarrierArriveOp : TileGPU_SharedOp<"mbarrier_arrive"> {
     tilegpu.mbarrier_arrive %empty[%i] : !tilegpu.mbarriers<2>
     ```
   }];
-  let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index);
+  let arguments = (ins Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$bars, I32:$index,
+                       UnitAttr:$by_warp);
   let assemblyFormat = "$bars `[` $index `]` attr-dict `:` qualified(type($bars))";
   let hasVerifier = 1;
 }

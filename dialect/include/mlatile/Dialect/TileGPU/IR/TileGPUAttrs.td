@@ -44,7 +44,8 @@ def LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
 
 def SyncScope : I32EnumAttr<"SyncScope", "who waits for whom", [
     I32EnumAttrCase<"Cta", 0, "cta">,
-    I32EnumAttrCase<"Warp", 1, "warp">]> {
+    I32EnumAttrCase<"Warp", 1, "warp">,
+    I32EnumAttrCase<"Role", 2, "role">]> {
   let cppNamespace = "::mlatile::tilegpu";
   let genSpecializedAttr = 0;
 }

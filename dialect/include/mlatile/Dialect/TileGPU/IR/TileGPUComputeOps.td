@@ -104,6 +104,29 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
   let hasVerifier = 1;
 }
 
+def TileGPU_ScaleOp : TileGPU_Op<"scale", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "rows or columns of a tile times a factor each";
+  let description = [{
+    `result[i, j] = tile[i, j] * factor[i]` along 1, `* factor[j]` along 0: the
+    product of the tile and the factors broadcast along the axis. A warp all of
+    whose factors are one does not multiply.
+
+    Constraints:
+    * scale_c1: the tile has two dimensions of f32, the axis is 0 or 1.
+    * scale_c2: the factors are f32, one for each index of the other dimension.
+    * scale_c3: the factors are laid out as the tile without the axis.
+
+    Example:
+    ```mlir
+    %o1 = tilegpu.scale %o0 by %a along 1 : tensor<16x64xf32>, tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins TileGPU_AnyTile:$tile, TileGPU_AnyTile:$factor, I64Attr:$axis);
+  let results = (outs TileGPU_AnyTile:$result);
+  let assemblyFormat = "$tile `by` $factor `along` $axis attr-dict `:` type($tile) `,` type($factor)";
+  let hasVerifier = 1;
+}
+
 def TileGPU_LoadQuantisedOp : TileGPU_SharedOp<"load_quantised"> {
   let summary = "quantised rows as the operand of a dot";
   let description = [{

@@ -96,7 +96,7 @@ def TileGPU_StoreSharedOp : TileGPU_SharedOp<"store_shared"> {
     tilegpu.store_shared %t, %buffer : tensor<16x64xbf16, #rows>, !tilegpu.buffer<16x64xbf16, stride = 144>
     ```
   }];
-  let arguments = (ins TileGPU_Tile:$tile, Arg<TileGPU_Buffer, "", [SharedWrite]>:$buffer);
+  let arguments = (ins TileGPU_AnyTile:$tile, Arg<TileGPU_Buffer, "", [SharedWrite]>:$buffer);
   let assemblyFormat = "$tile `,` $buffer attr-dict `:` type($tile) `,` qualified(type($buffer))";
   let hasVerifier = 1;
 }
@@ -118,17 +118,20 @@ def TileGPU_LoadSharedOp : TileGPU_SharedOp<"load_shared"> {
     ```
   }];
   let arguments = (ins Arg<TileGPU_Buffer, "", [SharedRead]>:$buffer);
-  let results = (outs TileGPU_Tile:$tile);
+  let results = (outs TileGPU_AnyTile:$tile);
   let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` type($tile)";
   let hasVerifier = 1;
 }
 
 def TileGPU_SyncOp : TileGPU_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "barrier of the CTA or of each warp";
+  let summary = "barrier of the CTA, of a role or of each warp";
   let description = [{
     Earlier accesses of every participant are visible to all of them after it
     (PTX ISA, `barrier.sync` and `bar.warp.sync`). All threads of the CTA (of
-    the warp) execute it.
+    the role, of the warp) execute it.
+
+    Constraints:
+    * sync_c1: `role` stands in a region of `tilegpu.roles`, `cta` does not.
 
     Example:
     ```mlir
@@ -136,6 +139,7 @@ def TileGPU_SyncOp : TileGPU_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
     tilegpu.sync warp
     ```
   }];
+  let hasVerifier = 1;
   let arguments = (ins SyncScopeAttr:$scope);
   let assemblyFormat = "custom<SyncScope>($scope) attr-dict";
 }

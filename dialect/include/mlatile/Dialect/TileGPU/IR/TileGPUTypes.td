@@ -99,6 +99,33 @@ def TileGPU_MBarriers : TileGPU_Type<"MBarriers", "mbarriers"> {
   }];
 }
 
+def TileGPU_Channel : TileGPU_Type<"Channel", "channel"> {
+  let summary = "a queue of records between roles";
+  let description = [{
+    At most `stages` records at a time; a record has one value of each type.
+    Tiles are named without their layout, which differs between the two ends.
+    Gathered rows (`!tile.rows`) stand in the place to which they are copied.
+
+    Constraints:
+    * channel_c1: between 1 and 8 stages.
+    * channel_c2: at least one type; each is a static tensor of one or two
+      dimensions without an encoding, or `!tile.rows`, which is the first one
+      and is followed by its validity (i1, one a row) alone.
+
+    Example:
+    ```mlir
+    !tilegpu.channel<2, [tensor<64x32xbf16>, tensor<64xf32>]>
+    ```
+  }];
+  let parameters = (ins TypeParameter<"int64_t", "how many records at a time">:$stages,
+                        ArrayRefParameter<"::mlir::Type", "of a record">:$types);
+  let assemblyFormat = "`<` $stages `,` `[` $types `]` `>`";
+  let extraClassDeclaration = [{
+    /// Whether records are gathered rows.
+    bool carriesRows() const;
+  }];
+}
+
 def TileGPU_Shared : AnyTypeOf<[TileGPU_Buffer, TileGPU_Ring, TileGPU_MBarriers],
                                "shared memory (buffer, ring or mbarriers)">;
 
@@ -106,5 +133,7 @@ def TileGPU_Shared : AnyTypeOf<[TileGPU_Buffer, TileGPU_Ring, TileGPU_MBarriers]
 def TileGPU_Tile : Type<
     CPred<"::mlatile::tilegpu::LayoutAttr::of($_self) != nullptr">,
     "tensor with a #tilegpu.layout", "::mlir::RankedTensorType">;
+/// One that may still be without: tile-assign-layouts gives it one.
+def TileGPU_AnyTile : StaticShapeTensorOf<[AnyType]>;
 def TileGPU_Operand : AnyTypeOf<[TileGPU_Buffer, TileGPU_Tile], "buffer or tensor with a #tilegpu.layout">;
 #endif

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "GatheredReads.h"
+#include "QuantisedOperands.h"
+#include "mlatile/Analysis/SharedLayout.h"
+#include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlatile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace mlatile {
+#define GEN_PASS_DEF_LOWERCHANNELS
+#include "mlatile/Transforms/Passes.h.inc"
+
+namespace {
+
+using namespace tilegpu;
+
+/// A channel as shared memory.
+struct Channel {
+  ChannelOp op;
+  int64_t stages;
+  GatherRing rows;           ///< of a channel of gathered rows
+  SmallVector<Value> values; ///< else one ring a value
+  Value full, empty;
+};
+
+/// The place of the next record, and the parity of its phase.
+struct Turn {
+  Value stage, parity;
+};
+
+/// Masks travel as bytes.
+Type inMemory(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getElementType().isInteger(1))
+    return tensor.clone(IntegerType::get(type.getContext(), 8));
+  return type;
+}
+
+/// More values that a loop carries: they start as `inits`, the body returns
+/// them unchanged until their yields are set (setLastYields).
+scf::ForOp carryMore(scf::ForOp loop, ValueRange inits) {
+  IRRewriter rewriter(loop.getContext());
+  rewriter.setInsertionPoint(loop);
+  auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+    return SmallVector<Value>(arguments.begin(), arguments.end());
+  };
+  auto carrying = loop.replaceWithAdditionalYields(
+      rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, keep);
+  // The loop's own results are not among the failures: it is no other kind.
+  return cast<scf::ForOp>(carrying->getOperation());
+}
+
+void setLastYields(scf::ForOp loop, ValueRange values) {
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  unsigned first = yield->getNumOperands() - values.size();
+  for (auto [i, value] : llvm::enumerate(values))
+    yield->setOperand(first + i, value);
+}
+
+class Lowering {
+public:
+  explicit Lowering(tile::KernelOp kernel)
+      : kernel(kernel),
+        entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
+
+  LogicalResult run() {
+    // Before the first is replaced: the answer depends on the others.
+    kernel->walk([&](tile::DequantOp dequant) {
+      if (operandPacking(dequant))
+        operands.insert(dequant);
+    });
+    SmallVector<ChannelOp> channels;
+    kernel->walk([&](ChannelOp channel) { channels.push_back(channel); });
+    for (ChannelOp op : channels)
+      if (failed(lower(op)))
+        return failure();
+    return success();
+  }
+
+private:
+  using Role = std::pair<RolesOp, unsigned>;
+
+  Value constant(OpBuilder &b, Location loc, int64_t value) {
+    return arith::ConstantIntOp::create(b, loc, value, 32);
+  }
+
+  LogicalResult lower(ChannelOp op) {
+    SetVector<Region *> senders, receivers;
+    int64_t sending = 0, receiving = 0; // warps
+    for (Operation *user : op->getUsers()) {
+      auto role = RolesOp::around(user);
+      if (!role)
+        return user->emitOpError("expected to stand in a role");
+      bool sends = isa<SendOp>(user);
+      Region *region = &role->first.getBodies()[role->second];
+      if ((sends ? senders : receivers).insert(region))
+        (sends ? sending : receiving) += role->first.getWarps()[role->second];
+    }
+    if (senders.size() != 1 || receivers.empty() ||
+        receivers.contains(senders.front()))
+      return op.emitOpError("expected one role that sends and others that "
+                            "receive, got ")
+             << senders.size() << " and " << receivers.size();
+    auto channel = place(op, sending, receiving);
+    if (failed(channel))
+      return failure();
+    for (Operation *user : op->getUsers())
+      if (auto send = dyn_cast<SendOp>(user))
+        if (channel->rows.rows && failed(loadIdsAhead(send)))
+          return failure();
+    senders.insert(receivers.begin(), receivers.end());
+    for (Region *region : senders) {
+      OpBuilder b = OpBuilder::atBlockBegin(&region->front());
+      Turn turn{constant(b, op.getLoc(), 0), constant(b, op.getLoc(), 0)};
+      if (failed(walk(region->front(), *channel, turn)))
+        return failure();
+    }
+    op.erase();
+    return success();
+  }
+
+  FailureOr<Channel> place(ChannelOp op, int64_t sending, int64_t receiving) {
+    ChannelType type = op.getResult().getType();
+    Location loc = op.getLoc();
+    Channel channel{op, type.getStages(), {}, {}, {}, {}};
+    int64_t arrivals = sending;
+    if (type.carriesRows()) {
+      auto rows = cast<tile::RowsType>(type.getTypes().front());
+      const CacheFormat *format = rows.getCacheFormat();
+      if (!format)
+        return op.emitOpError("expected rows of a known format, got ") << rows;
+      int64_t count = cast<ShapedType>(type.getTypes()[1]).getDimSize(0);
+      channel.rows =
+          GatherRing::create(entry, loc, *format, count, channel.stages);
+      arrivals = 2 * 32 * sending;
+    } else {
+      for (Type record : type.getTypes()) {
+        auto tensor = cast<RankedTensorType>(inMemory(record));
+        auto buffer = BufferType::get(op.getContext(), tensor.getShape(),
+                                      tensor.getElementType());
+        if (tensor.getRank() == 2)
+          buffer = BufferType::get(op.getContext(), tensor.getShape(),
+                                   tensor.getElementType(),
+                                   conflictFreeStride(buffer.getRowBytes()));
+        channel.values.push_back(AllocOp::create(
+            entry, loc, RingType::get(op.getContext(), channel.stages, buffer),
+            op.getName(), IntegerAttr()));
+      }
+    }
+    channel.full = barriers(loc, "full", channel.stages, arrivals);
+    channel.empty = barriers(loc, "empty", channel.stages, receiving);
+    return channel;
+  }
+
+  Value barriers(Location loc, StringRef name, int64_t stages, int64_t count) {
+    Value bars = AllocOp::create(
+        entry, loc, MBarriersType::get(kernel.getContext(), stages), name,
+        IntegerAttr());
+    MBarrierInitOp::create(entry, loc, bars, count);
+    return bars;
+  }
+
+  static bool uses(Operation *op, ChannelOp channel) {
+    return llvm::any_of(channel->getUsers(),
+                        [&](Operation *user) { return op->isAncestor(user); });
+  }
+
+  /// Lowers the uses of a channel in a block, in order; `turn` becomes that
+  /// after the block.
+  LogicalResult walk(Block &block, Channel &channel, Turn &turn) {
+    // Listed first: reads of rows erase what follows.
+    SmallVector<Operation *> users;
+    for (Operation &op : block)
+      if (uses(&op, channel.op))
+        users.push_back(&op);
+    for (Operation *op : users) {
+      LogicalResult result = success();
+      if (auto send = dyn_cast<SendOp>(op))
+        result = lower(send, channel, turn);
+      else if (auto receive = dyn_cast<ReceiveOp>(op))
+        result = lower(receive, channel, turn);
+      else if (auto loop = dyn_cast<scf::ForOp>(op))
+        result = walk(loop, channel, turn);
+      else
+        result = op->emitOpError("expected channels to be used in blocks of "
+                                 "roles and of scf.for only");
+      if (failed(result))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult walk(scf::ForOp loop, Channel &channel, Turn &turn) {
+    bool rotates = channel.stages > 1;
+    SmallVector<Value> inits{turn.parity};
+    if (rotates)
+      inits.push_back(turn.stage);
+    loop = carryMore(loop, inits);
+    auto split = [&](auto range) {
+      auto values = range.take_back(inits.size());
+      return Turn{rotates ? Value(values[1]) : turn.stage, values[0]};
+    };
+    Turn inner = split(loop.getRegionIterArgs());
+    if (failed(walk(*loop.getBody(), channel, inner)))
+      return failure();
+    SmallVector<Value> yields{inner.parity};
+    if (rotates)
+      yields.push_back(inner.stage);
+    setLastYields(loop, yields);
+    turn = split(loop.getResults());
+    return success();
+  }
+
+  void advance(OpBuilder &b, Location loc, Channel &channel, Turn &turn) {
+    Value one = constant(b, loc, 1);
+    Value other = arith::XOrIOp::create(b, loc, turn.parity, one);
+    if (channel.stages == 1) {
+      turn.parity = other;
+      return;
+    }
+    Value atLast =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn.stage,
+                              constant(b, loc, channel.stages - 1));
+    turn.parity = arith::SelectOp::create(b, loc, atLast, other, turn.parity);
+    turn.stage =
+        arith::SelectOp::create(b, loc, atLast, constant(b, loc, 0),
+                                arith::AddIOp::create(b, loc, turn.stage, one));
+  }
+
+  static void arrive(OpBuilder &b, Location loc, Value bars, Value stage) {
+    auto op = MBarrierArriveOp::create(b, loc, bars, stage);
+    op.setByWarp(true);
+  }
+
+  LogicalResult lower(SendOp send, Channel &channel, Turn &turn) {
+    OpBuilder b(send);
+    Location loc = send.getLoc();
+    Value freed =
+        arith::XOrIOp::create(b, loc, turn.parity, constant(b, loc, 1));
+    tile::GatherOp gather;
+    if (channel.rows.rows)
+      gather = send.getValues()[0].getDefiningOp<tile::GatherOp>();
+    MBarrierWaitOp::create(b, loc, channel.empty, turn.stage, freed);
+    if (gather) {
+      channel.rows.issue(b, gather, gather.getIds(), turn.stage, channel.full);
+    } else {
+      for (auto [value, ring] : llvm::zip(send.getValues(), channel.values)) {
+        Value stored = value;
+        if (Type type = inMemory(value.getType()); type != value.getType())
+          stored = arith::ExtUIOp::create(b, loc, type, value);
+        StoreSharedOp::create(b, loc, stored,
+                              StageOp::create(b, loc, ring, turn.stage));
+      }
+      arrive(b, loc, channel.full, turn.stage);
+    }
+    advance(b, loc, channel, turn);
+    send.erase();
+    if (gather) {
+      if (!gather->use_empty())
+        return gather.emitOpError(
+            "expected gathered rows that are sent to be used by other roles");
+      gather.erase();
+    }
+    return success();
+  }
+
+  /// In a loop the ids are those that the iteration before loaded.
+  LogicalResult loadIdsAhead(SendOp send) {
+    auto gather = send.getValues()[0].getDefiningOp<tile::GatherOp>();
+    if (!gather || gather->getBlock() != send->getBlock() ||
+        gather.getOk() != send.getValues()[1])
+      return send.emitOpError(
+          "expected the results of a gather in the same block");
+    auto loop = dyn_cast<scf::ForOp>(gather->getParentOp());
+    if (!loop)
+      return success();
+    auto ids = GatherIds::create(loop, gather);
+    if (failed(ids))
+      return failure();
+    OpBuilder b(loop);
+    Value first = ids->at(b, loop, loop.getLowerBound());
+    loop = carryMore(loop, first);
+    b.setInsertionPointToStart(loop.getBody());
+    Value ahead = inductionAhead(b, loop, loop.getInductionVar(), 1);
+    setLastYields(loop, ids->at(b, loop, ahead));
+    gather.getIdsMutable().assign(loop.getRegionIterArgs().back());
+    return success();
+  }
+
+  LogicalResult lower(ReceiveOp receive, Channel &channel, Turn &turn) {
+    OpBuilder b(receive);
+    Location loc = receive.getLoc();
+    MBarrierWaitOp::create(b, loc, channel.full, turn.stage, turn.parity);
+    if (channel.rows.rows) {
+      if (failed(replaceByReads(receive, receive.getValues()[0],
+                                receive.getValues()[1], *channel.rows.format,
+                                channel.rows.stage(b, loc, turn.stage),
+                                operands, entry)))
+        return failure();
+    } else {
+      for (auto [value, ring] :
+           llvm::zip(receive.getValues(), channel.values)) {
+        Type type = inMemory(value.getType());
+        Value read = LoadSharedOp::create(
+            b, loc, type, StageOp::create(b, loc, ring, turn.stage));
+        if (type != value.getType())
+          read = arith::TruncIOp::create(b, loc, value.getType(), read);
+        value.replaceAllUsesWith(read);
+      }
+    }
+    OpBuilder atEnd(receive->getBlock()->getTerminator());
+    arrive(atEnd, loc, channel.empty, turn.stage);
+    advance(b, loc, channel, turn);
+    receive.erase();
+    return success();
+  }
+
+  tile::KernelOp kernel;
+  OpBuilder entry;
+  /// Quantised fields that dots read as they are.
+  llvm::DenseSet<Operation *> operands;
+};
+
+struct LowerChannelsPass : impl::LowerChannelsBase<LowerChannelsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<tile::KernelOp>())
+      if (failed(Lowering(kernel).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace mlatile

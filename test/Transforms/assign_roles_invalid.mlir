@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: mlatile-opt %s --tile-assign-roles --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{cannot be given roles: expected a loop with a gather}}
+tile.kernel @no_gather warps(16) () attributes {tile.roles = "4+4+8"} {
+  tile.return
+}
+
+// -----
+
+tile.kernel @outside warps(16) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) attributes {tile.roles = "4+4+8"} {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<32xi32>
+  // expected-error@+1 {{cannot be given to a role: expected it in a loop that stands in the kernel's body}}
+  %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+  tile.return
+}
+
+// -----
+
+tile.kernel @one_product warps(16) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index, %x : f32, %y : bf16,
+                                    %out : !tile.view<[H, D], f32>) attributes {tile.roles = "4+4+8"} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %o_ = tile.full %x : f32 -> tensor<16x448xf32>
+  %p = tile.full %y : bf16 -> tensor<16x32xbf16>
+  // expected-error@+1 {{cannot be given roles: expected a product one of whose factors depends on another product of the loop}}
+  %o = scf.for %i = %c0 to %n step %c32 iter_args(%o0 = %o_) -> (tensor<16x448xf32>) {
+    %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
+    %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+    %k = tile.dequant %rows nope : !tile.rows<"dsv4", [32]> -> tensor<32x448xbf16>
+    %o1 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
+    scf.yield %o1 : tensor<16x448xf32>
+  }
+  tile.store %o, %out[%c0, %c0] : tensor<16x448xf32>, !tile.view<[H, D], f32>
+  tile.return
+}
+
+// -----
+
+// The query of the next iteration is the result of this one.
+tile.kernel @feedback warps(16) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index, %x : f32,
+                                 %out : !tile.view<[H, D], f32>) attributes {tile.roles = "4+4+8"} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %o_ = tile.full %x : f32 -> tensor<16x448xf32>
+  %zero = tile.full %x : f32 -> tensor<16x32xf32>
+  // expected-error@+1 {{cannot be given roles: expected a product that depends on no other product, not through the loop either}}
+  %o = scf.for %i = %c0 to %n step %c32 iter_args(%o0 = %o_) -> (tensor<16x448xf32>) {
+    %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
+    %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+    %k = tile.dequant %rows nope : !tile.rows<"dsv4", [32]> -> tensor<32x448xbf16>
+    %kt = tile.transpose %k : tensor<32x448xbf16> -> tensor<448x32xbf16>
+    %q = arith.truncf %o0 : tensor<16x448xf32> to tensor<16x448xbf16>
+    %s = tile.dot %q, %kt, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
+    %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
+    %o1 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
+    scf.yield %o1 : tensor<16x448xf32>
+  }
+  tile.store %o, %out[%c0, %c0] : tensor<16x448xf32>, !tile.view<[H, D], f32>
+  tile.return
+}

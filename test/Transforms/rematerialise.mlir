@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles that follow from shared memory are computed again in another layout;
+// others are moved through a buffer.
+// RUN: mlatile-opt %s --tile-assign-layouts --tilegpu-pipeline-gathers --tile-to-tilegpu --canonicalize --cse --split-input-file | FileCheck %s
+
+// The largest scale of each candidate, over rows and over columns of scores: two
+// reads of the scales, no buffer. Constants, a broadcast, a reduction and
+// elementwise operations on the way.
+// CHECK-LABEL: tile.kernel @again
+// CHECK-NOT: tilegpu.alloc "{{convert|reduce}}"
+// CHECK: %[[SCALES:.*]] = tilegpu.view %{{.*}} + 512 : {{.*}} -> !tilegpu.buffer<32x4xf32, stride = 528>
+// CHECK: %[[X:.*]] = tilegpu.load_shared %[[SCALES]] {{.*}} -> tensor<32x4xf32, #[[FIRST:.*]]>
+// CHECK: arith.mulf %[[X]], %{{.*}} : tensor<32x4xf32, #[[FIRST]]>
+// CHECK: tilegpu.reduce_warp maximumf %{{.*}} along 1 : tensor<32x4xf32, #[[FIRST]]>
+// CHECK: tilegpu.dot
+// CHECK-NOT: {{store_shared|convert_layout}}
+// CHECK: %[[Y:.*]] = tilegpu.load_shared %[[SCALES]] {{.*}} -> tensor<32x4xf32, #[[SECOND:.*]]>
+// CHECK: arith.mulf %[[Y]], %{{.*}} : tensor<32x4xf32, #[[SECOND]]>
+// CHECK: %[[MOST:.*]] = tilegpu.reduce_warp maximumf %{{.*}} along 1 : tensor<32x4xf32, #[[SECOND]]>
+// CHECK: tile.broadcast %[[MOST]] along 0
+// CHECK-NOT: {{store_shared|convert_layout}}
+tile.kernel @again warps(4) (%kv: !tile.pool<"glm53_nope">, %q: !tile.view<[M, K], bf16>, %out: !tile.view<[C, H], f32>) {
+  %zero = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %half_ = arith.constant 0.5 : f32
+  %s0 = tile.full %f0 : f32 -> tensor<32x32xf32>
+  %half = tile.full %half_ : f32 -> tensor<32x4xf32>
+  %ids = tile.iota : tensor<32xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"glm53_nope">, tensor<32xi32> -> !tile.rows<"glm53_nope", [32]>, tensor<32xi1>
+  %x0 = tile.dequant %rows scale : !tile.rows<"glm53_nope", [32]> -> tensor<32x4xf32>
+  %x = arith.mulf %x0, %half : tensor<32x4xf32>
+  %most = tile.reduce maximumf %x along 1 : tensor<32x4xf32> -> tensor<32xf32>
+  %a = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<32x16xbf16>
+  %b = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<16x32xbf16>
+  %s = tile.dot %a, %b, %s0 : tensor<32x16xbf16>, tensor<16x32xbf16>, tensor<32x32xf32>
+  %r = tile.broadcast %most along 1 : tensor<32xf32> -> tensor<32x32xf32>
+  %c = tile.broadcast %most along 0 : tensor<32xf32> -> tensor<32x32xf32>
+  %t = arith.mulf %s, %r : tensor<32x32xf32>
+  %u = arith.mulf %t, %c : tensor<32x32xf32>
+  tile.store %u, %out[%zero, %zero] : tensor<32x32xf32>, !tile.view<[C, H], f32>
+  tile.return
+}
+
+// -----
+
+// What comes from global memory is moved.
+// CHECK-LABEL: tile.kernel @global
+// CHECK: tilegpu.alloc "convert" : !tilegpu.buffer<32xf32>
+tile.kernel @global warps(4) (%x: !tile.view<[M], f32>, %q: !tile.view<[M, K], bf16>, %out: !tile.view<[C, H], f32>) {
+  %zero = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %s0 = tile.full %f0 : f32 -> tensor<32x32xf32>
+  %most = tile.load %x[%zero] : !tile.view<[M], f32> -> tensor<32xf32>
+  %a = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<32x16xbf16>
+  %b = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<16x32xbf16>
+  %s = tile.dot %a, %b, %s0 : tensor<32x16xbf16>, tensor<16x32xbf16>, tensor<32x32xf32>
+  %r = tile.broadcast %most along 1 : tensor<32xf32> -> tensor<32x32xf32>
+  %c = tile.broadcast %most along 0 : tensor<32xf32> -> tensor<32x32xf32>
+  %t = arith.mulf %s, %r : tensor<32x32xf32>
+  %u = arith.mulf %t, %c : tensor<32x32xf32>
+  tile.store %u, %out[%zero, %zero] : tensor<32x32xf32>, !tile.view<[C, H], f32>
+  tile.return
+}
+
+// -----
+
+// A second copy of this tile would take 128 registers: it is moved.
+// CHECK-LABEL: tile.kernel @wide
+// CHECK: tilegpu.alloc "convert"
+tile.kernel @wide warps(1) (%kv: !tile.pool<"dsv4">, %q: !tile.view<[M, K], bf16>, %out: !tile.view<[C, H], f32>) {
+  %zero = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %s0 = tile.full %f0 : f32 -> tensor<64x64xf32>
+  %ids = tile.iota : tensor<64xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<64xi32> -> !tile.rows<"dsv4", [64]>, tensor<64xi1>
+  %x = tile.dequant %rows rope : !tile.rows<"dsv4", [64]> -> tensor<64x64xbf16>
+  %x32 = arith.extf %x : tensor<64x64xbf16> to tensor<64x64xf32>
+  %xT = tile.transpose %x32 : tensor<64x64xf32> -> tensor<64x64xf32>
+  %a = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<64x16xbf16>
+  %b = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<16x64xbf16>
+  %s = tile.dot %a, %b, %s0 : tensor<64x16xbf16>, tensor<16x64xbf16>, tensor<64x64xf32>
+  %t = arith.addf %s, %x32 : tensor<64x64xf32>
+  %u = arith.addf %t, %xT : tensor<64x64xf32>
+  tile.store %u, %out[%zero, %zero] : tensor<64x64xf32>, !tile.view<[C, H], f32>
+  tile.return
+}
+
+// -----
+
+// Half of that, 64 registers, is read twice.
+// CHECK-LABEL: tile.kernel @narrow
+// CHECK-NOT: tilegpu.alloc "convert"
+// CHECK: tilegpu.load_shared %{{.*}} -> tensor<32x64xbf16
+// CHECK: tilegpu.load_shared %{{.*}} -> tensor<32x64xbf16
+tile.kernel @narrow warps(1) (%kv: !tile.pool<"dsv4">, %q: !tile.view<[M, K], bf16>, %out: !tile.view<[C, H], f32>) {
+  %zero = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %s0 = tile.full %f0 : f32 -> tensor<32x64xf32>
+  %ids = tile.iota : tensor<32xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+  %x = tile.dequant %rows rope : !tile.rows<"dsv4", [32]> -> tensor<32x64xbf16>
+  %x32 = arith.extf %x : tensor<32x64xbf16> to tensor<32x64xf32>
+  %xT = tile.transpose %x32 : tensor<32x64xf32> -> tensor<64x32xf32>
+  %a = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<32x16xbf16>
+  %b = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<16x64xbf16>
+  %s = tile.dot %a, %b, %s0 : tensor<32x16xbf16>, tensor<16x64xbf16>, tensor<32x64xf32>
+  %t = arith.addf %s, %x32 : tensor<32x64xf32>
+  %aT = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<64x16xbf16>
+  %bT = tile.load %q[%zero, %zero] : !tile.view<[M, K], bf16> -> tensor<16x32xbf16>
+  %s1 = tile.full %f0 : f32 -> tensor<64x32xf32>
+  %sT = tile.dot %aT, %bT, %s1 : tensor<64x16xbf16>, tensor<16x32xbf16>, tensor<64x32xf32>
+  %u = arith.addf %sT, %xT : tensor<64x32xf32>
+  tile.store %t, %out[%zero, %zero] : tensor<32x64xf32>, !tile.view<[C, H], f32>
+  tile.store %u, %out[%zero, %zero] : tensor<64x32xf32>, !tile.view<[C, H], f32>
+  tile.return
+}
