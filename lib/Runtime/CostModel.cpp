@@ -5,37 +5,41 @@
 #include "mlatile/Target/Target.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace mlatile {
 namespace {
 
 // docs/CostModel.md says where each of these comes from.
-constexpr double kIssuePerClock = 4;
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kConversionsPerClock = 2;
-constexpr double kClocksPerInstruction = 3.6; ///< of a warp alone
+constexpr double kInstructionsPerClock = 1.35; ///< of PTX, on one SM
+constexpr double kClocksPerInstruction = 1.85; ///< of a warp alone
+constexpr double kSchedulers = 4;
 constexpr double kClocksPerBarrier = 30;
-constexpr double kMemoryLatency = 700e-9;
-constexpr double kL2Latency = 250e-9;
-constexpr double kLaunch = 1.5e-6;
-constexpr double kCodePerInstruction = 16 * 70e-9 / 1024;
+constexpr double kNeighbour = 0.12; ///< slower where all SMs work
+constexpr double kOnce = 0.5;       ///< of the PTX outside of loops that runs
+constexpr double kMemoryLatency = 600e-9;
+constexpr double kLaunch = 1.7e-6;
+constexpr double kMergeRound = 1.05e-6;
+constexpr double kJoin = 2.4e-6; ///< partials stored, counted, all there
+constexpr double kHidden = 1.0e-6;
 constexpr int64_t kReservedShared = 1024; ///< of a CTA
 
-/// One iteration on one SM, seconds.
-struct TileTime {
-  double alone = 0; ///< a CTA that has the SM for itself
-  double busy = 0;  ///< the busiest unit
+/// Some work on one SM, seconds.
+struct SMTime {
+  double alone = 0; ///< of a CTA that has the SM for itself
+  double busy = 0;  ///< of the busiest unit
   Limiter unit = Limiter::Issue;
 
-  double with(int64_t resident) const {
-    return alone + static_cast<double>(resident - 1) * busy;
+  double with(double resident, double slower) const {
+    return std::max(alone * slower, resident * busy);
   }
 };
 
-/// Nothing where the card lacks an mma.
-std::optional<TileTime> tileTime(const LoopWork &loop, double warps,
-                                 const Card &card) {
+/// One iteration. Nothing where the card lacks an mma.
+std::optional<SMTime> tileTime(const LoopWork &loop, double warps,
+                               const Card &card) {
   double mma = 0;
   for (size_t rate = 0; rate < kNumMmaRates; ++rate) {
     if (loop.mmaFlops[rate] == 0)
@@ -44,58 +48,85 @@ std::optional<TileTime> tileTime(const LoopWork &loop, double warps,
       return std::nullopt;
     mma += loop.mmaFlops[rate] / card.mmaFlops[rate];
   }
-  TileTime time;
+  double shared = loop.sharedBytes / kSharedBytesPerClock;
+  SMTime time;
   std::pair<double, Limiter> units[] = {
       {mma, Limiter::Mma},
-      {loop.sharedBytes / kSharedBytesPerClock, Limiter::Shared},
+      {shared, Limiter::Shared},
       {loop.conversions / kConversionsPerClock, Limiter::Conversion},
-      {loop.instructions / kIssuePerClock, Limiter::Issue}};
+      {loop.instructions / kInstructionsPerClock, Limiter::Issue}};
   for (auto [clocks, unit] : units)
     if (clocks > time.busy) {
       time.busy = clocks;
       time.unit = unit;
     }
+  // Equal warps do one thing after another, all at the same time; a second warp
+  // of a scheduler works while the first waits for shared memory.
   double serial =
-      mma + (loop.instructions - loop.mma) / warps * kClocksPerInstruction +
+      mma + shared / std::max(1.0, warps / kSchedulers) +
+      (loop.instructions - loop.mma) / warps * kClocksPerInstruction +
       loop.barriers * kClocksPerBarrier;
   serial = std::max(serial, time.busy);
   time.alone = (serial + loop.overlap * (time.busy - serial)) / card.clockHz;
   time.busy /= card.clockHz;
-  double latency = loop.readsMemory ? kMemoryLatency : kL2Latency;
   if (loop.ahead > 0)
-    time.alone = std::max(time.alone, latency / loop.ahead);
+    time.alone = std::max(time.alone, kMemoryLatency / loop.ahead);
   else
-    time.alone += latency;
+    time.alone += kMemoryLatency;
   return time;
 }
 
-/// The loops of a CTA, for any number of CTAs on its SM.
+/// A CTA, for any number of CTAs on its SM.
 struct CtaTime {
-  double alone = 0, busy = 0;
-  Limiter unit = Limiter::Latency;
+  double waits = 0;                             ///< whatever else there is
+  SMTime once;                                  ///< code outside of the loops
+  std::vector<std::pair<double, SMTime>> loops; ///< iterations
+  double slower = 1;                            ///< for its neighbours
 
   double with(int64_t resident) const {
-    return alone + static_cast<double>(resident - 1) * busy;
+    auto count = static_cast<double>(resident);
+    double time = waits + once.with(count, 1);
+    for (const auto &[iterations, tile] : loops)
+      time += iterations * tile.with(count, slower);
+    return time;
+  }
+  /// The unit that is busy for most of the time, or latency.
+  Limiter limiter(int64_t resident) const {
+    auto count = static_cast<double>(resident);
+    double busy = count * once.busy, most = 0;
+    Limiter unit = Limiter::Latency;
+    for (const auto &[iterations, tile] : loops) {
+      double loop = iterations * count * tile.busy;
+      busy += loop;
+      if (loop > most) {
+        most = loop;
+        unit = tile.unit;
+      }
+    }
+    return 2 * busy > with(resident) ? unit : Limiter::Latency;
   }
 };
 
 std::optional<CtaTime> ctaTime(const LaunchWork &work, const Card &card) {
   CtaTime cta;
-  double longest = 0;
+  double warps = std::max(work.threads / 32.0, 1.0);
+  double once = work.instructions;
   for (const LoopWork &loop : work.loops) {
-    std::optional<TileTime> tile =
-        tileTime(loop, std::max(work.threads / 32.0, 1.0), card);
+    std::optional<SMTime> tile = tileTime(loop, warps, card);
     if (!tile)
       return std::nullopt;
-    double count = static_cast<double>(loop.iterations);
-    cta.alone += count * tile->alone;
-    cta.busy += count * tile->busy;
-    if (count * tile->busy > longest) {
-      longest = count * tile->busy;
-      cta.unit = tile->unit;
-    }
+    once -= loop.instructions / warps;
+    cta.loops.emplace_back(static_cast<double>(loop.iterations), *tile);
   }
-  cta.alone += work.chain * kMemoryLatency;
+  once = kOnce * std::max(once, 0.0) / card.clockHz;
+  cta.once.alone = once * kClocksPerInstruction;
+  cta.once.busy = once * warps / kInstructionsPerClock;
+  cta.waits = work.chain * kMemoryLatency + (work.joins ? kJoin : 0) +
+              static_cast<double>(work.mergeRounds) * kMergeRound;
+  // From half of the SMs on, the others are their neighbours.
+  double fill =
+      static_cast<double>(std::min<int64_t>(work.grid, card.sms)) / card.sms;
+  cta.slower = 1 + kNeighbour * std::max(0.0, 2 * fill - 1);
   return cta;
 }
 
@@ -175,23 +206,27 @@ std::optional<Prediction> predict(const LaunchWork &work, const Card &card) {
       (work.memoryBytes + gatheredFromMemory(work, card, resident)) /
       card.memoryBytesPerSecond;
   double l2 = (work.l2Bytes + work.gatherBytes) / card.l2BytesPerSecond;
-  double fixed = kLaunch + work.instructions * kCodePerInstruction;
   double longest = std::max({makespan, memory, l2});
 
   Prediction result;
-  result.microseconds = (fixed + longest) * 1e6;
-  int64_t full = waves > 0 ? resident : last;
-  if (fixed > longest)
+  result.microseconds = (kLaunch + longest) * 1e6;
+  if (kLaunch > longest)
     result.limiter = Limiter::Launch;
   else if (memory >= longest)
     result.limiter = Limiter::Memory;
   else if (l2 >= longest)
     result.limiter = Limiter::L2;
-  else if (2 * static_cast<double>(full) * cta->busy > cta->with(full))
-    result.limiter = cta->unit;
   else
-    result.limiter = Limiter::Latency;
+    result.limiter = cta->limiter(waves > 0 ? resident : last);
   return result;
+}
+
+double hiddenMicroseconds(const LaunchWork &before, const LaunchWork &work,
+                          const Card &card) {
+  // Its CTAs come when all of the launch before run; with several waves that is
+  // while others of them still wait for places.
+  bool atOnce = before.grid <= residentCtas(before, card) * card.sms;
+  return work.dependent && atOnce ? kHidden * 1e6 : 0;
 }
 
 } // namespace mlatile

@@ -92,28 +92,31 @@ bool takesSecondCache(const Problem &problem) {
 }
 } // namespace
 
-Tiles tilesOf(const std::string &kernel, const Problem &problem) {
+std::vector<Tiles> allTilesOf(const std::string &kernel,
+                              const Problem &problem) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  const TileRow *chosen = nullptr;
+  std::vector<Tiles> fitting;
+  int mostDimQK = 0;
   int64_t least = 0; // padded heads of the narrowest tile
   for (const TileRow &row : kTiles) {
     if (kernel != row.kernel || row.mostDimQK < format.dimQK())
       continue;
-    if (chosen && row.mostDimQK != chosen->mostDimQK)
+    if (mostDimQK && row.mostDimQK != mostDimQK)
       break; // narrower formats come first
     if (hasMixedPayloads(problem) && row.tiles.heads > kMostMixedHeads)
       continue;
     int64_t padded = roundUp(problem.numHeads, row.tiles.heads);
-    if (!chosen)
+    if (!mostDimQK)
       least = padded;
+    mostDimQK = row.mostDimQK;
     if (3 * padded <= 4 * least)
-      chosen = &row;
+      fitting.push_back(row.tiles);
   }
-  if (!chosen)
+  if (fitting.empty())
     throw UnsupportedError("no tile of `" + kernel + "` holds keys of " +
                            std::to_string(format.dimQK()) + " elements, as `" +
                            std::string(format.name) + "` has");
-  Tiles tiles = chosen->tiles;
+  Tiles tiles = fitting.back();
   auto bind = [&](const std::map<std::string, std::string> &params) {
     tiles.heads = boundNumber(params, "BH", tiles.heads);
     tiles.candidates = boundNumber(params, "BN", tiles.candidates);
@@ -122,7 +125,14 @@ Tiles tilesOf(const std::string &kernel, const Problem &problem) {
   if (problem.source)
     bind(problem.source->params);
   bind(problem.params);
-  return tiles;
+  if (problem.source || problem.params.count("BH") ||
+      problem.params.count("BN") || problem.params.count("WARPS"))
+    fitting = {tiles};
+  return fitting;
+}
+
+Tiles tilesOf(const std::string &kernel, const Problem &problem) {
+  return allTilesOf(kernel, problem).back();
 }
 
 int64_t candidateTiles(const Problem &problem, int64_t tile) {

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlatile {
 
@@ -17,9 +18,14 @@ struct Tiles {
   int64_t heads = 0, candidates = 0, warps = 0;
 };
 
-/// The row of the table for this kernel and the problem's format and heads: the
-/// widest head tile that needs at most a third more heads, padding included,
-/// than the narrowest. What the author of a kernel file binds comes first.
+/// The rows of the table for this kernel and the problem's format and heads,
+/// narrowest first: those that need at most a third more heads, padding
+/// included, than the narrowest. What the author of a kernel file binds comes
+/// before the widest of them, and leaves no other. UnsupportedError where there
+/// is none.
+std::vector<Tiles> allTilesOf(const std::string &kernel,
+                              const Problem &problem);
+/// The last of them.
 Tiles tilesOf(const std::string &kernel, const Problem &problem);
 
 /// Candidate tiles of a row: those of the first list, then those of the second.

@@ -80,15 +80,16 @@ std::optional<LaunchWork> compiledWork(const Kernel &kernel, const Json &meta,
   const Json loops = meta.value("loops", Json::array());
   if (!work || loops.empty())
     return std::nullopt;
-  // One loop may walk both lists.
+  // Of a merge rounds are counted, not instructions; one loop may walk both
+  // lists.
   if (loops.size() == 1 && work->loops.size() == 2) {
     work->loops[0].iterations += work->loops[1].iterations;
     work->loops.pop_back();
   }
-  if (loops.size() != work->loops.size())
+  if (!work->loops.empty() && loops.size() != work->loops.size())
     return std::nullopt;
   double warps = std::max(kernel.meta.threads / 32.0, 1.0);
-  for (size_t i = 0; i < loops.size(); ++i)
+  for (size_t i = 0; i < work->loops.size(); ++i)
     setCounts(work->loops[i], loops[i], warps);
   work->threads = static_cast<int>(kernel.meta.threads);
   work->sharedBytes = report.at("shared_bytes").get<int64_t>();
@@ -188,7 +189,8 @@ static Json makeReport(const Kernel &kernel, const Problem *given) {
       Json &entry = report["predicted"][card.name];
       entry["us"] = nullptr;
       entry["limiter"] = "unsupported"; // no such mma, or no room for a CTA
-      if (time) {
+      if (time) { // what it adds to a launch before it in one wave
+        time->microseconds -= hiddenMicroseconds({}, *work, card);
         entry["us"] = std::round(time->microseconds * 100) / 100;
         entry["limiter"] = name(time->limiter);
       }

@@ -26,10 +26,16 @@ int64_t number(const Params &params, const char *name) {
   return value > 0 && value <= kMostTile ? value : 0;
 }
 
-/// The step that joins splits (kernels/steps/merge.mlir): splits that it loads
-/// at once, and its instructions.
+/// Registers of a thread besides those that the loop carries, for which the
+/// compiler leaves room when it decides how many CTAs an SM has room for.
+constexpr int64_t kWorkingRegisters = 96;
+constexpr int64_t kMostRegisters = 255;
+
+/// Splits that the step that joins them loads at once, its code and registers
+/// (kernels/steps/merge.mlir).
 constexpr int64_t kMergedAtOnce = 8;
-constexpr double kMergeInstructions = 600;
+constexpr double kMergeInstructions = 900;
+constexpr int kMergeRegisters = 80;
 
 bool isTrue(const Params &params, const char *name) {
   auto found = params.find(name);
@@ -67,16 +73,8 @@ public:
     work.conversions = conversions();
     work.sharedBytes = sharedBytes();
     work.barriers = barriers();
-    // Other instructions for a pair of keys (scaled: two products), a sum that
-    // is multiplied, a score, and the rest of an iteration.
-    double aPair = format.scale == ScaleType::F32     ? 1.7
-                   : format.scale == ScaleType::UE8M0 ? 4.9
-                                                      : 9.2;
-    double ldmatrix = matrixBytes() / 512;
-    work.instructions = work.mma + ldmatrix + work.conversions +
-                        aPair * (keyPairs() + valuePairs()) + w * registers() +
-                        98 * w * scores.heads * scores.others / 32 +
-                        (swapped ? 24 : 103) * w;
+    work.instructions =
+        work.mma + matrixBytes() / 512 + work.conversions + otherInstructions();
     work.ahead = 1;
     return work;
   }
@@ -86,6 +84,12 @@ public:
     return (values.heads * values.others +
             ropeValues.heads * ropeValues.others) /
            32;
+  }
+
+  /// Registers of a thread that the loop carries: output, sums of
+  /// probabilities, and two rows of maxima.
+  double carriedRegisters() const {
+    return registers() + scores.heads * scores.others / 32 + 2;
   }
 
 private:
@@ -111,29 +115,36 @@ private:
   double keyPairs() const { return w * scores.others * format.nope / 64; }
   double valuePairs() const { return w * values.others * bn / 64; }
 
-  bool isScaledOutside() const { return format.scale == ScaleType::F32; }
+  /// Scales in f32 multiply sums; else they are multiplied into keys.
+  bool isScaledOutside() const { return format.scale != ScaleType::E4M3; }
 
   double conversions() const {
-    // A pair of e4m3 to f16; each half to f32; both to 16 bits.
-    double aPair = bits == 8 ? 4 : 3;
-    double all = aPair * (keyPairs() + valuePairs());
-    // e4m3 scales: one for 8 keys of a row, two for 8 values of two rows.
-    if (format.scale == ScaleType::E4M3)
-      all += keyPairs() / 2 + valuePairs();
-    // p to 16 bits, multiplied by the scales of each group first.
-    const Share &p = isScaledOutside() ? Share{values.heads, bn} : scores;
-    return all + w * p.heads * p.others / 64 *
-                     (isScaledOutside() ? format.groups() : 1);
+    // Probabilities to f16, and to bf16 where the rope part is a value.
+    double p =
+        static_cast<double>(heads) * bn / 64 * (format.ropeInValue ? 2 : 1);
+    // A pair of e4m3 is one instruction; so are relative scales to f16.
+    if (isScaledOutside())
+      return p + keyPairs() + valuePairs() + bn * format.groups() / 32;
+    // A pair of e2m1 to f16, each half to f32, scaled, and both to f16; e4m3
+    // scales: one for 8 keys of a row, one a pair of values.
+    return p + 3.5 * keyPairs() + 4 * valuePairs();
   }
 
-  /// Bytes through ldmatrix: keys, p, and the parts of 16 bits.
+  /// Moves, addresses, factors and the softmax: for a pair that is converted,
+  /// a score, and a partial sum of scores that a group's scale multiplies.
+  double otherInstructions() const {
+    double lanes = w * scores.heads * scores.others / 32;
+    double pairs = keyPairs() + valuePairs();
+    if (isScaledOutside())
+      return 0.7 * pairs + lanes * (84 + 7.7 * format.groups());
+    return 10.8 * pairs + 60 * lanes;
+  }
+
+  /// Bytes through ldmatrix: keys and the query for each warp's scores, values,
+  /// the parts of 16 bits, and p where it moves between warps.
   double matrixBytes() const {
-    double p = swapped || isScaledOutside()
-                   ? 0
-                   : values.heads * bn * 2 + (ropeValues.heads == values.heads
-                                                  ? 0
-                                                  : ropeValues.heads * bn * 2);
-    return w * (scores.others * format.nope * bits / 8 +
+    double p = swapped ? 0 : (values.heads + ropeValues.heads) * bn * 2;
+    return w * ((scores.others * bits / 8 + scores.heads * 2) * format.nope +
                 values.others * bn * bits / 8 +
                 (scores.heads + scores.others) * format.rope * 2 +
                 ropeValues.others * bn * 2 + p);
@@ -141,54 +152,19 @@ private:
 
   double sharedBytes() const {
     double gathered = bn * (format.usedRow() + format.scaleRow + 4);
-    double query = w * scores.heads * format.nope * 2;
-    double slots = w * 8 * scores.others * 4;
-    return gathered + query + slots + matrixBytes() + scaleBytes() +
-           (swapped ? 0 : exchangedBytes());
-  }
-
-  /// Each lane reads those of its rows: a score has one or two of them in four
-  /// lanes, values have a quarter of all.
-  double scaleBytes() const {
-    double keyRows = w * 32 * scores.others / 8, valueRows = w * 32 * bn / 4;
-    if (isScaledOutside()) {
-      // Where heads are the columns one load serves both.
-      double rows = swapped ? keyRows : 2 * keyRows + valueRows;
-      return rows * format.groups() * 4;
-    }
-    if (format.scale == ScaleType::E4M3) // a byte at a time
-      return keyRows * format.nope / 32 + valueRows * values.others / 32;
-    int64_t vector = std::min(16, format.scaleRow & -format.scaleRow);
-    return (keyRows + valueRows) *
-           static_cast<double>(roundUp(format.groups(), vector));
-  }
-
-  /// p, stored and, where scales multiply it, read as f32; maxima and sums of
-  /// the warps beside each other; factors for other rows than those of scores.
-  double exchangedBytes() const {
-    double stored = static_cast<double>(heads) * bn * 2;
-    double moved =
-        isScaledOutside() ? stored * 2 + w * values.heads * bn * 4 : stored;
-    double beside = static_cast<double>(heads) / scores.heads;
-    double columns = w / beside;
-    double statistics =
-        columns > 1 ? 2 * w * scores.heads * 4 * (1 + 4 * columns) : 0;
-    auto factors = [&](const Share &share) {
-      return share.heads == scores.heads ? 0 : w * 4 * share.heads * 4;
-    };
-    return moved + statistics + factors(values) +
-           (format.ropeInValue ? factors(ropeValues) : 0);
+    // Slots, scales and their units, maxima and p: bytes of a lane, fitted.
+    double aLane = swapped ? isScaledOutside() ? 74 + 8 * format.groups() : 125
+                   : isScaledOutside() ? 200
+                                       : 110;
+    return gathered + matrixBytes() + w * 32 * aLane;
   }
 
   double barriers() const {
+    // Swapped, statistics stay in a warp: only units of scales move.
     if (swapped)
-      return 0;
-    // Behind the maxima and behind sums and p; one more where p of 16 bits
-    // takes the place of the maxima or factors move; factors of the other part.
-    double more = !isScaledOutside() || values.heads != scores.heads;
-    if (format.ropeInValue && ropeValues.heads != scores.heads)
-      ++more;
-    return 2 + more;
+      return isScaledOutside() ? 2 : 0;
+    // Behind the maxima, behind p; factors of the other part.
+    return format.ropeInValue && ropeValues.heads != scores.heads ? 3 : 2;
   }
 
   const CacheFormat &format;
@@ -220,17 +196,21 @@ std::optional<LaunchWork> attention(const Params &params,
     return std::nullopt;
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * warps);
-  work.instructions = 600;
-  work.chain = 4; // lengths, ids, rows, output
+  work.instructions = 850;
+  work.chain = 2; // ids and query, rows
   // A split is a part of the first list's tiles followed by the second's.
   int64_t left = ceilDiv(candidateTiles(problem, candidates), splits);
   auto addList = [&](const CacheFormat &rowFormat, int64_t width) {
     CandidateTile tile(rowFormat, heads, candidates, warps, swapped);
     LoopWork loop = tile.work();
-    // The loop's own, and 15 to start and store a register of the output.
+    // The loop's own, and 19 to start and store a register of the output.
     work.instructions += loop.instructions / static_cast<double>(warps);
-    if (work.loops.empty())
-      work.instructions += 15 * tile.registers();
+    if (work.loops.empty()) {
+      work.instructions += 19 * tile.registers();
+      auto registers = static_cast<int64_t>(tile.carriedRegisters());
+      work.registers = static_cast<int>(
+          std::min(roundUp(registers + kWorkingRegisters, 8), kMostRegisters));
+    }
     loop.iterations = std::min(left, ceilDiv(width, candidates));
     left -= loop.iterations;
     work.loops.push_back(loop);
@@ -238,27 +218,27 @@ std::optional<LaunchWork> attention(const Params &params,
     work.gatherBytes += rows * static_cast<double>(work.sharers) *
                         static_cast<double>(width) * bytes;
   };
-  // Two stages of rows with their scales and slots, of both lists in one place,
-  // which also serves between them.
-  int64_t stages = 0;
-  auto place = [&](const CacheFormat &rowFormat) {
+  // Two stages of rows with their scales and slots, of both lists in one place.
+  auto stages = [&](const CacheFormat &rowFormat) {
     int64_t row = roundUp(rowFormat.usedRow(), 16) + rowFormat.scaleRow + 16;
-    stages = std::max(stages, 2 * candidates * row);
+    return 2 * candidates * row;
   };
+  int64_t rowBytes = stages(*format);
   addList(*format, problem.width);
-  place(*format);
   if (problem.extraWidth)
     if (const CacheFormat *extra = findCacheFormat(problem.extraFormat())) {
       addList(*extra, *problem.extraWidth);
-      place(*extra);
-      // Sums that move to the order of the other payload, rows padded.
+      int64_t second = stages(*extra);
+      // Sums move to the order of the other payload, rows padded, while its
+      // first rows come.
       if (extra->payload != format->payload)
-        stages = std::max(stages, swapped ? format->nope * (4 * heads + 16)
-                                          : heads * (4 * format->nope + 16));
+        second += swapped ? format->nope * (4 * heads + 16)
+                          : heads * (4 * format->nope + 16);
+      rowBytes = std::max(rowBytes, second);
     }
   // Rows of q and p are padded.
   work.sharedBytes =
-      stages +
+      rowBytes +
       heads * 2 * (format->dimQK() + 16 + (swapped ? 0 : candidates + 8));
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * format->dimQK();
@@ -268,9 +248,12 @@ std::optional<LaunchWork> attention(const Params &params,
                    (format->dimV() + 2) * (joins ? 2 : 1);
   if (splits == 1 || joins)
     work.memoryBytes += query * 2 * format->dimV();
-  if (joins) { // the counter, the splits of the slice, its output
-    work.chain += static_cast<int>(
-        2 + std::min(ceilDiv(splits, kMergedAtOnce), kMostTile));
+  if (joins) { // heads x column tiles are the slices that splits share
+    int64_t columns = ceilDiv(int64_t{format->dimV()},
+                              std::max<int64_t>(number(params, "MERGE_BD"), 1));
+    work.joins = true;
+    work.mergeRounds =
+        ceilDiv(heads * columns, splits) * ceilDiv(splits, kMergedAtOnce);
     work.instructions += kMergeInstructions;
   }
   work.l2Bytes += work.memoryBytes;
@@ -294,12 +277,9 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * warps);
   work.instructions = kMergeInstructions;
-  work.chain = 1; // output
-  LoopWork loop;
-  loop.instructions = static_cast<double>(warps) * 300;
-  loop.readsMemory = false;
-  loop.iterations = ceilDiv(splits, kMergedAtOnce);
-  work.loops.push_back(loop);
+  work.registers = kMergeRegisters;
+  work.mergeRounds = ceilDiv(splits, kMergedAtOnce);
+  work.dependent = isTrue(params, "DEPENDENT");
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * static_cast<double>(value);
   work.l2Bytes = work.memoryBytes + query * static_cast<double>(splits) * 4 *

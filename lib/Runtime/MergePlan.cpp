@@ -16,19 +16,26 @@ namespace {
 // for before the next one is issued.
 constexpr int64_t kMergeHeads = 1;
 constexpr int64_t kMergeWarps = 4;
-int64_t mergeColumns(int64_t warps) { return warps * 32 * 4; }
+// In the order in which they are taken where times are equal.
+constexpr MergeForm kForms[] = {
+    {"dependent", /*joins=*/false, /*depends=*/true},
+    {"slices", /*joins=*/true},
+    {"launch"},
+};
+
+std::map<std::string, std::string> mergeTile() {
+  return {{"BH", std::to_string(kMergeHeads)},
+          {"BD", std::to_string(mergeColumns(kMergeWarps))},
+          {"WARPS", std::to_string(kMergeWarps)}};
+}
 
 KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
   KernelSpec spec;
   spec.file = "decode";
   spec.symbol = "merge";
-  spec.params = {
-      {"BH", std::to_string(kMergeHeads)},
-      {"BD", std::to_string(mergeColumns(kMergeWarps))},
-      {"WARPS", std::to_string(kMergeWarps)},
-      {"HAS_SINK", boolean(problem.hasSink)},
-      {"LSE", std::to_string(static_cast<int>(problem.lse))},
-  };
+  spec.params = mergeTile();
+  spec.params["HAS_SINK"] = boolean(problem.hasSink);
+  spec.params["LSE"] = std::to_string(static_cast<int>(problem.lse));
   if (dependent)
     spec.params["DEPENDENT"] = "true";
   spec.target = plan.target;
@@ -46,13 +53,17 @@ bool hasParameter(const Problem &problem, const char *name) {
 /// compiled: one on each SM, or more where the most registers that a thread can
 /// have and an ample estimate of shared memory leave room.
 int64_t residentCtas(const Problem &problem, const Plan &plan,
-                     const KernelSpec &kernel) {
+                     const Tiles &tiles) {
   constexpr int64_t kMostRegisters = 256; // 255, in whole eights
   constexpr int64_t kReservedShared = 1024;
   const Target &target = targetNamed(plan.target);
   int64_t each = 1;
-  if (auto work =
-          estimateWork(kernel.symbol, kernel.params, problem, plan.numSplits)) {
+  if (auto work = estimateWork("decode",
+                               {{"FMT", problem.kvFormat},
+                                {"BH", std::to_string(tiles.heads)},
+                                {"BN", std::to_string(tiles.candidates)},
+                                {"WARPS", std::to_string(tiles.warps)}},
+                               problem, 1)) {
     int64_t threads = std::max<int64_t>(work->threads, 32);
     int64_t shared =
         work->sharedBytes + work->sharedBytes / 4 + kReservedShared;
@@ -65,7 +76,6 @@ int64_t residentCtas(const Problem &problem, const Plan &plan,
   return each * plan.numSMs;
 }
 
-/// Why a form cannot be, or nothing.
 std::optional<std::string> declineDependent(const Problem &problem,
                                             const Plan &plan) {
   if (!targetNamed(plan.target).has(Feature::DependentLaunch))
@@ -77,13 +87,13 @@ std::optional<std::string> declineDependent(const Problem &problem,
 }
 
 std::optional<std::string> declineSlices(const Problem &problem,
-                                         const LaunchStep &decode,
-                                         int64_t resident, int64_t counters) {
+                                         const Plan &plan, const Tiles &tiles,
+                                         int64_t splits) {
   if (!hasParameter(problem, "SLICES"))
     return "kernel file `" + problem.source->name + "` has no parameter SLICES";
-  if (decode.grid > resident)
-    return std::to_string(decode.grid) +
-           " CTAs would wait for each other, and only " +
+  int64_t counters = rowCtas(problem, tiles), grid = counters * splits;
+  if (int64_t resident = residentCtas(problem, plan, tiles); grid > resident)
+    return std::to_string(grid) + " CTAs would wait for each other, and only " +
            std::to_string(resident) + " are known to run at the same time";
   if (counters > kCounterBytes / 4)
     return std::to_string(counters) + " counters are more than there are (" +
@@ -98,31 +108,41 @@ void giveResults(const Problem &problem, KernelSpec &kernel) {
 }
 } // namespace
 
+std::span<const MergeForm> mergeForms() { return kForms; }
+
+int64_t mergeColumns(int64_t warps) { return warps * 32 * 4; }
+
+std::optional<std::string> declineMerge(const MergeForm &form,
+                                        const Problem &problem,
+                                        const Plan &plan, const Tiles &tiles,
+                                        int64_t splits) {
+  if (form.joins)
+    return declineSlices(problem, plan, tiles, splits);
+  return form.depends ? declineDependent(problem, plan) : std::nullopt;
+}
+
 int64_t mergeCtas(const Problem &problem) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
   return problem.numTokens * ceilDiv(problem.numHeads, kMergeHeads) *
          ceilDiv(format.dimV(), mergeColumns(kMergeWarps));
 }
 
-void planMerge(const Problem &problem, Plan &plan, LaunchStep decode,
-               const Tiles &tiles) {
-  int64_t resident = residentCtas(problem, plan, decode.kernel);
-  auto dependent = declineDependent(problem, plan);
-  auto slices =
-      declineSlices(problem, decode, resident, decode.grid / plan.numSplits);
-  const auto &declined = problem.merge == "dependent" ? dependent : slices;
-  if (declined && (problem.merge == "dependent" || problem.merge == "slices"))
-    throw UnsupportedError("merge `" + problem.merge + "`: " + *declined);
+std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits) {
+  return estimateWork("merge", mergeTile(), problem, splits);
+}
 
+void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
+              const Tiles &tiles) {
   std::string why = ", as asked for";
-  plan.merge = problem.merge;
   if (problem.merge == "auto") {
-    plan.merge = !slices ? "slices" : !dependent ? "dependent" : "launch";
-    why = slices ? "; slices: " + *slices : "";
-    if (plan.merge == "launch")
-      why += "; dependent: " + *dependent;
+    why = ", of the least predicted time";
+    for (const MergeForm &form : kForms)
+      if (auto reason =
+              declineMerge(form, problem, plan, tiles, plan.numSplits))
+        why += "; " + std::string(form.name) + ": " + *reason;
   }
   if (plan.merge == "slices") {
+    int64_t resident = residentCtas(problem, plan, tiles);
     plan.reasons.push_back(
         "merge: slices, each CTA joins a part of its row and head tile once "
         "all splits are there; all " +

@@ -5,6 +5,11 @@
 #define MLATILE_LIB_RUNTIME_MERGEPLAN_H
 
 #include "KernelParameters.h"
+#include "mlatile/Runtime/CostModel.h"
+
+#include <optional>
+#include <span>
+#include <string>
 
 namespace mlatile {
 
@@ -12,15 +17,31 @@ namespace mlatile {
 /// calls of several plans that share one keep the counters as they must be.
 inline constexpr int64_t kCounterBytes = 16384;
 
+struct MergeForm {
+  const char *name;     ///< as in Problem::merge
+  bool joins = false;   ///< in the launch that computes the splits
+  bool depends = false; ///< in a launch that begins while that one ends
+};
+std::span<const MergeForm> mergeForms();
+
+/// Why a form cannot be, or nothing. `plan` has target and SMs.
+std::optional<std::string> declineMerge(const MergeForm &form,
+                                        const Problem &problem,
+                                        const Plan &plan, const Tiles &tiles,
+                                        int64_t splits);
+
 /// CTAs of the launch that joins the splits of the problem.
 int64_t mergeCtas(const Problem &problem);
+/// That launch for the cost model.
+std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits);
+/// Columns that CTAs of so many warps join at once.
+int64_t mergeColumns(int64_t warps);
 
-/// Chooses `plan.merge`, or takes what the problem asks for, with its reason.
-/// `decode` is the launch that computes the splits, all parameters bound but
-/// those of the merge; they are added, and the launch of the merge after it
-/// where the form has one. UnsupportedError where what is asked for cannot be.
-void planMerge(const Problem &problem, Plan &plan, LaunchStep decode,
-               const Tiles &tiles);
+/// Appends `decode`, the launch that computes the splits, all parameters bound
+/// but those of `plan.merge`, which are added, and the launch of the merge
+/// after it where the form has one; with reasons.
+void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
+              const Tiles &tiles);
 
 } // namespace mlatile
 #endif

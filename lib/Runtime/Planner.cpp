@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From a problem to a plan: a kernel is chosen, then it builds the plan.
-#include "Implementations.h"
+#include "Choice.h"
 #include "KernelWork.h"
 #include "ProblemChecks.h"
 #include "Text.h"
@@ -9,6 +9,7 @@
 #include "mlatile/Target/Card.h"
 #include "mlatile/Target/Target.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <sstream>
@@ -36,11 +37,12 @@ std::shared_ptr<const Plan> makePlan(const Problem &problem) {
                            std::string(card->name) + " stands for " +
                            plan.target);
 
-  plan.candidates = chooseKernel(problem, plan.numSMs);
-  plan.kernel = plan.candidates.front().kernel;
-  for (const Implementation *kernel : implementations())
-    if (plan.kernel == kernel->name)
-      kernel->build(problem, plan);
+  Way way = choose(problem, plan);
+  plan.kernel = way.kernel->name;
+  plan.numSplits = way.splits;
+  plan.merge = way.merge;
+  plan.predictedMicroseconds = way.microseconds;
+  way.kernel->build(problem, plan, way.tiles);
   return std::make_shared<const Plan>(std::move(plan));
 }
 
@@ -89,37 +91,72 @@ Support supported(const Problem &problem) noexcept {
   }
 }
 
+static std::string microsecondsText(double us) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f us", us);
+  return text;
+}
+
 /// "predicted 12.3 us on rtx_pro_6000: decode 8.1 us (latency), merge 4.2 us
-/// (launch)"; empty where there is no card or a launch has no estimate.
+/// (launch)"; empty where a launch has no estimate.
 static std::string predictedText(const Plan &plan) {
-  const Card *known = defaultCard(plan.target);
-  if (!known || plan.launches.empty())
+  if (!plan.predictedMicroseconds || plan.launches.empty())
     return "";
-  Card card = *known;
-  card.sms = static_cast<int>(plan.numSMs);
-  auto number = [](double us) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f us", us);
-    return std::string(text);
-  };
+  Card card = cardFor(plan.problem, plan);
   double total = 0;
   std::string parts;
+  std::optional<LaunchWork> before;
   for (const LaunchStep &step : plan.launches) {
     std::optional<LaunchWork> work = estimateWork(
         step.kernel.symbol, step.kernel.params, plan.problem, plan.numSplits);
     std::optional<Prediction> time = work ? predict(*work, card) : std::nullopt;
     if (!time)
       return "";
+    if (before)
+      time->microseconds -= hiddenMicroseconds(*before, *work, card);
     total += time->microseconds;
     parts += (parts.empty() ? "" : ", ") + step.kernel.symbol + " " +
-             number(time->microseconds) + " (" +
+             microsecondsText(time->microseconds) + " (" +
              std::string(name(time->limiter)) + ")";
+    before = work;
   }
   std::string text =
-      "predicted " + number(total) + " on " + std::string(card.name);
-  if (card.sms != known->sms)
+      "predicted " + microsecondsText(total) + " on " + std::string(card.name);
+  const Card *known = defaultCard(plan.target);
+  if (known && card.name == known->name && card.sms != known->sms)
     text += " with " + std::to_string(card.sms) + " SMs";
   return text + ": " + parts;
+}
+
+/// One line for each kernel, tile and number of splits, with the times of its
+/// merges; then kernels that take no part.
+static void printCandidates(const Plan &plan, std::ostringstream &text) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const Candidate &c : plan.candidates) {
+    if (!c.headTile) {
+      lines.emplace_back(c.kernel, c.why);
+      continue;
+    }
+    std::string way = c.kernel + " " + std::to_string(c.headTile) + " x " +
+                      std::to_string(c.candidateTile) + " (" +
+                      std::to_string(c.warps) + ")";
+    if (c.numSplits > 1)
+      way += ", " + std::to_string(c.numSplits) + " splits";
+    std::string time = c.microseconds ? microsecondsText(*c.microseconds)
+                                      : "no predicted time";
+    if (c.numSplits > 1)
+      time = c.merge + " " + time;
+    if (c.taken)
+      time += " (taken)";
+    auto line = std::find_if(lines.begin(), lines.end(),
+                             [&](const auto &l) { return l.first == way; });
+    if (line == lines.end())
+      lines.emplace_back(way, time);
+    else
+      line->second += ", " + time;
+  }
+  for (const auto &[way, times] : lines)
+    text << "  - " << way << ": " << times << "\n";
 }
 
 std::string Plan::explain() const {
@@ -143,8 +180,8 @@ std::string Plan::explain() const {
          << " CTAs: " << step.why << "\n";
   if (std::string predicted = predictedText(*this); !predicted.empty())
     text << "  " << predicted << "\n";
-  for (const Candidate &candidate : candidates)
-    text << "  - " << candidate.kernel << ": " << candidate.why << "\n";
+  if (!launches.empty())
+    printCandidates(*this, text);
   for (const std::string &reason : reasons)
     text << "  - " << reason << "\n";
   return text.str();

@@ -8,28 +8,10 @@
 
 namespace mlatile {
 namespace {
-Tiles tiles(const Problem &problem) { return tilesOf("prefill", problem); }
-
-Preference prefer(const Problem &problem, int64_t numSMs) {
-  int64_t heads = tiles(problem).heads;
-  int64_t headTiles = ceilDiv(problem.numHeads, heads);
-  std::string work = rowsText(problem, headTiles);
-  if (heads <= 16)
-    return {false, "its head tile is one group of 16: nothing would share a "
-                   "gathered row"};
-  if (problem.numTokens * headTiles < numSMs)
-    return {false, work + " of " + std::to_string(heads) + " are less than " +
-                       std::to_string(numSMs) + " SMs, and it has no splits"};
-  return {true, work + " of " + std::to_string(heads) + " fill " +
-                    std::to_string(numSMs) +
-                    " SMs without splits, and its heads share gathered rows"};
-}
-
-void build(const Problem &problem, Plan &plan) {
+void build(const Problem &problem, Plan &plan, const Tiles &size) {
   chooseCompute(problem, plan);
   if (problem.numTokens == 0)
     return;
-  Tiles size = tiles(problem);
   int64_t ctas = rowCtas(problem, size);
   plan.launches.push_back(
       {attentionSpec("prefill", problem, plan, size, /*partial=*/false),
@@ -37,6 +19,7 @@ void build(const Problem &problem, Plan &plan) {
 }
 } // namespace
 
-const Implementation kPrefill = {"prefill", declineWholeRow, prefer, build};
+const Implementation kPrefill = {"prefill", /*hasSplits=*/false,
+                                 declineWholeRow, build};
 
 } // namespace mlatile

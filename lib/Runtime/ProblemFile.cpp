@@ -5,6 +5,7 @@
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/KernelFolder.h"
 #include "mlatile/Runtime/Plan.h"
+#include "mlatile/Target/Card.h"
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -110,20 +111,36 @@ std::vector<Problem> parseProblems(const std::string &text) {
   return problems;
 }
 
-/// The plans that cards with other numbers of SMs may need: whether CTAs may
-/// wait for each other depends on them.
+/// The plans that cards of the target with other numbers of SMs may need: what
+/// is fastest, and whether CTAs may wait for each other, depends on them.
 static std::vector<std::shared_ptr<const Plan>>
 plansOf(const Problem &problem) {
   std::vector<std::shared_ptr<const Plan>> plans = {plan(problem)};
-  if (problem.merge != "auto" || problem.source || plans[0]->numSplits == 1)
+  if (problem.source || plans[0]->launches.empty())
     return plans;
+  auto add = [&](const Problem &other) {
+    if (supported(other).ok)
+      plans.push_back(plan(other));
+  };
   Problem other = problem;
-  other.kernel = plans[0]->kernel;
-  other.numSplits = plans[0]->numSplits;
+  if (!problem.numSMs)
+    for (const Card &card : cards())
+      if (card.target == plans[0]->target) {
+        other.numSMs = card.sms;
+        add(other);
+      }
+  if (plans[0]->kernel != "decode" || problem.merge != "auto")
+    return plans;
+  // Any card may split, or not.
+  other.kernel = "decode";
   other.numSMs = kMaxCount;
-  for (const char *merge : {"slices", "dependent"}) {
-    other.merge = merge;
-    plans.push_back(plan(other));
+  for (int64_t splits :
+       {problem.numSplits.value_or(1), problem.numSplits.value_or(2)}) {
+    other.numSplits = splits;
+    for (const char *merge : {"slices", "dependent"}) {
+      other.merge = merge;
+      add(other);
+    }
   }
   return plans;
 }

@@ -8,7 +8,7 @@ from .arguments import boolean, integer, kernel_and_source, optional_integer, op
 def _problem(
     num_tokens, num_heads, width, kv_format, page_size, extra_width, extra_page_size, extra_kv_format, has_sink,
     page_stride, row_stride, compute, kernel, num_splits, target, num_sms, has_topk_length, return_lse, lse_base,
-    extra_page_stride, has_extra_topk_length,
+    extra_page_stride, has_extra_topk_length, merge,
 ):
     p = _mlatile.Problem()
     p.num_tokens = integer("num_tokens", num_tokens)
@@ -26,6 +26,7 @@ def _problem(
     p.compute = text("compute", compute)
     p.kernel, p.source = kernel_and_source(kernel)
     p.num_splits = optional_integer("num_splits", num_splits)
+    p.merge = text("merge", merge)
     p.target = optional_text("target", target) or ""
     p.num_sms = optional_integer("num_sms", num_sms)
     p.has_topk_length = boolean("has_topk_length", has_topk_length)
@@ -52,14 +53,16 @@ def plan(
     *, num_tokens, num_heads, width, kv_format, page_size, extra_width=None, extra_page_size=None,
     extra_kv_format=None, has_sink=False, page_stride=None, row_stride=None, compute="auto", kernel="auto",
     num_splits=None, target=None, num_sms=None, has_topk_length=False, return_lse=False, lse_base="2",
-    extra_page_stride=None, has_extra_topk_length=False,
+    extra_page_stride=None, has_extra_topk_length=False, merge="auto",
 ):
     """The `Plan` of a problem; `str(plan)` explains it.
 
     num_tokens: query rows, T or B * S. width: candidates a row. extra_width: of the
     second cache; None: there is none. target: default the CUDA device's, else
-    sm_120a. num_sms: default the device's, else the card table's. Raises
-    ArgumentError, or UnsupportedError with every kernel's reason.
+    sm_120a. num_sms: default the device's, else the card table's. kernel,
+    num_splits and merge ("launch", "dependent", "slices"): default those of the
+    least predicted time. Raises ArgumentError, or UnsupportedError with every
+    kernel's reason.
     """
     return _mlatile.plan(_problem(**locals()))
 
@@ -68,7 +71,7 @@ def supported(
     *, num_tokens, num_heads, width, kv_format, page_size, extra_width=None, extra_page_size=None,
     extra_kv_format=None, has_sink=False, page_stride=None, row_stride=None, compute="auto", kernel="auto",
     num_splits=None, target=None, num_sms=None, has_topk_length=False, return_lse=False, lse_base="2",
-    extra_page_stride=None, has_extra_topk_length=False,
+    extra_page_stride=None, has_extra_topk_length=False, merge="auto",
 ):
     """`Support(ok, reason)` for the keywords of `plan`; the reason is the text of the error."""
     arguments = locals()

@@ -85,6 +85,7 @@ void bindPlans(py::module_ &module) {
       .def_readwrite("kernel", &Problem::kernel)
       .def_readwrite("compute", &Problem::compute)
       .def_readwrite("num_splits", &Problem::numSplits)
+      .def_readwrite("merge", &Problem::merge)
       .def_readwrite("params", &Problem::params)
       .def_readwrite("target", &Problem::target)
       .def_readwrite("num_sms", &Problem::numSMs)
@@ -105,6 +106,7 @@ void bindPlans(py::module_ &module) {
       .def_readonly("num_sms", &Plan::numSMs)
       .def_readonly("num_splits", &Plan::numSplits)
       .def_readonly("merge", &Plan::merge)
+      .def_readonly("predicted_us", &Plan::predictedMicroseconds)
       .def_readonly("workspace_bytes", &Plan::workspaceBytes)
       .def_readonly("counter_bytes", &Plan::counterBytes)
       .def_readonly("reasons", &Plan::reasons)
@@ -114,6 +116,10 @@ void bindPlans(py::module_ &module) {
                                for (const Candidate &c : plan.candidates) {
                                  py::dict d;
                                  d["kernel"] = c.kernel;
+                                 d["head_tile"] = c.headTile;
+                                 d["num_splits"] = c.numSplits;
+                                 d["merge"] = c.merge;
+                                 d["us"] = c.microseconds;
                                  d["taken"] = c.taken;
                                  d["why"] = c.why;
                                  list.append(d);

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -19,16 +20,34 @@ needs_ptxas = pytest.mark.skipif(not PTXAS, reason="no ptxas")
 
 def test_plan_explains():
     plan = mlatile.plan(**PROBLEM)
-    assert (plan.kernel, plan.compute, plan.target, plan.num_splits) == ("decode", "bf16", "sm_120a", 6)
+    assert (plan.kernel, plan.compute, plan.target, plan.num_splits) == ("decode", "bf16", "sm_120a", 3)
     text = str(plan)
-    for part in ("192 candidates of `dsv4`", "6 splits, merge slices", "decode", "num_sms: 188"):
+    for part in ("192 candidates of `dsv4`", "3 splits, merge dependent", "decode", "num_sms: 188"):
         assert part in text
-    assert plan.merge == "slices" and plan.workspace_bytes > plan.counter_bytes > 0
+    assert plan.merge == "dependent" and plan.workspace_bytes > plan.counter_bytes > 0
 
 
 def test_num_sms_decides_the_splits():
     assert mlatile.plan(**PROBLEM, num_sms=3).num_splits == 1
     assert mlatile.plan(**PROBLEM, num_sms=9).num_splits == 3
+
+
+def test_merges_as_asked_for():
+    assert mlatile.plan(**PROBLEM, num_splits=4, merge="slices").merge == "slices"
+    assert mlatile.plan(**PROBLEM, num_splits=4, merge="launch").merge == "launch"
+    with pytest.raises(mlatile.UnsupportedError, match="merge `slices`: 12 CTAs would wait for each other"):
+        mlatile.plan(**PROBLEM, num_splits=4, num_sms=11, merge="slices")
+    with pytest.raises(mlatile.ArgumentError, match="`merge`: expected"):
+        mlatile.plan(**PROBLEM, merge="cluster")
+
+
+def test_a_new_plan_takes_less_than_a_millisecond():
+    seconds = []
+    for tokens in range(1, 100):
+        begin = time.perf_counter()
+        mlatile.plan(**PROBLEM | dict(num_tokens=tokens, num_heads=64, width=7936, extra_width=512, extra_page_size=64))
+        seconds.append(time.perf_counter() - begin)
+    assert sorted(seconds)[50] < 1e-3
 
 
 def test_tables_come_from_the_library():
@@ -54,7 +73,7 @@ def test_import_opens_nothing():
 
 
 def test_compile_without_ptxas():
-    assert [part.symbol for part in mlatile.compile(mlatile.plan(**PROBLEM)).parts] == ["decode"]
+    assert [part.symbol for part in mlatile.compile(mlatile.plan(**PROBLEM, num_splits=2, merge="slices")).parts] == ["decode"]
     # More CTAs than surely run at the same time are not made to wait for each other.
     kernel = mlatile.compile(mlatile.plan(**PROBLEM, num_sms=1, num_splits=2))
     assert [part.symbol for part in kernel.parts] == ["decode", "merge"]
@@ -105,6 +124,6 @@ def test_main_job():
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
     assert report["ok"] and report["error"] <= report["error_bound"]
-    assert report["plan"]["num_splits"] == 6
+    assert report["plan"]["num_splits"] == 3
     wrong = subprocess.run([*job, "--compute", "fp8"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "compute `fp8` is not built yet" in wrong.stderr

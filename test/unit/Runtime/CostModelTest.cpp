@@ -34,7 +34,7 @@ LoopWork loop(double instructions) {
   return loop;
 }
 
-constexpr double kLaunch = 1.5;
+constexpr double kLaunch = 1.7;
 
 double us(const LaunchWork &work, const Card &on = card()) {
   std::optional<Prediction> prediction = predict(work, on);
@@ -49,67 +49,112 @@ Limiter limiter(const LaunchWork &work, const Card &on = card()) {
 
 TEST(CostModel, ALaunchAndItsCode) {
   LaunchWork empty = work();
+  empty.threads = 32;
   EXPECT_NEAR(us(empty), kLaunch, 1e-9);
   EXPECT_EQ(limiter(empty), Limiter::Launch);
-  empty.instructions = 64; // 1 KB
-  EXPECT_NEAR(us(empty), kLaunch + 0.070, 1e-9);
+  empty.instructions = 2000; // half of them run, 1.85 clocks each
+  EXPECT_NEAR(us(empty), kLaunch + 1.85, 1e-9);
   empty.chain = 3;
-  EXPECT_NEAR(us(empty), kLaunch + 0.070 + 2.1, 1e-9);
+  EXPECT_NEAR(us(empty), kLaunch + 1.85 + 1.8, 1e-9);
+  EXPECT_EQ(limiter(empty), Limiter::Latency);
+  // What a loop has of the code is not outside of it.
+  empty.loops = {loop(1000)};
+  empty.loops[0].iterations = 0;
+  EXPECT_NEAR(us(empty), kLaunch + 0.925 + 1.8, 1e-9);
 }
 
 TEST(CostModel, AWarpAloneWaitsForItself) {
   LaunchWork one = work();
   one.loops = {loop(4000)};
-  // 1000 a warp, 3.6 clocks each.
-  EXPECT_NEAR(us(one), kLaunch + 3600, 1e-6);
+  // 1000 a warp, 1.85 clocks each, are less than 4000 at 1.35 a clock.
+  EXPECT_NEAR(us(one), kLaunch + 4e6 / 1350, 1e-6);
+  EXPECT_EQ(limiter(one), Limiter::Issue);
+  one.threads = 32;
+  EXPECT_NEAR(us(one), kLaunch + 7400, 1e-6);
   EXPECT_EQ(limiter(one), Limiter::Latency);
   one.loops[0].barriers = 10;
-  EXPECT_NEAR(us(one), kLaunch + 3900, 1e-6);
-  // Roles: as busy as the busiest unit, four instructions a clock.
+  EXPECT_NEAR(us(one), kLaunch + 7700, 1e-6);
+  // One thing after another.
+  one.loops[0].sharedBytes = 128 * 1000;
+  EXPECT_NEAR(us(one), kLaunch + 8700, 1e-6);
+  // Roles: as busy as the busiest unit.
   one.loops[0].overlap = 1;
-  EXPECT_NEAR(us(one), kLaunch + 1000, 1e-6);
-  EXPECT_EQ(limiter(one), Limiter::Issue);
+  EXPECT_NEAR(us(one), kLaunch + 4e6 / 1350, 1e-6);
 }
 
 TEST(CostModel, EachUnitCanBeTheLimit) {
   LaunchWork one = work();
   one.loops = {loop(4)};
   one.loops[0].mmaFlops[size_t(MmaRate::F16)] = 2e6;
-  EXPECT_NEAR(us(one), kLaunch + 2000 + 3.6, 1e-6);
+  EXPECT_NEAR(us(one), kLaunch + 2000 + 1.85, 1e-6);
   EXPECT_EQ(limiter(one), Limiter::Mma);
   one.loops[0].sharedBytes = 128 * 3000;
-  EXPECT_NEAR(us(one), kLaunch + 3000, 1e-6);
+  EXPECT_NEAR(us(one), kLaunch + 5000 + 1.85, 1e-6);
   EXPECT_EQ(limiter(one), Limiter::Shared);
-  one.loops[0].conversions = 8000;
-  EXPECT_NEAR(us(one), kLaunch + 4000, 1e-6);
+  one.loops[0].conversions = 12000;
+  EXPECT_NEAR(us(one), kLaunch + 6000, 1e-6);
   EXPECT_EQ(limiter(one), Limiter::Conversion);
 }
 
 TEST(CostModel, LatencyIsHiddenByWhatIsAhead) {
   LaunchWork one = work();
   one.loops = {loop(4)};
-  EXPECT_NEAR(us(one), kLaunch + 700, 1e-6);
+  EXPECT_NEAR(us(one), kLaunch + 600, 1e-6);
   one.loops[0].ahead = 2;
-  EXPECT_NEAR(us(one), kLaunch + 350, 1e-6);
+  EXPECT_NEAR(us(one), kLaunch + 300, 1e-6);
   one.loops[0].ahead = 0;
-  EXPECT_NEAR(us(one), kLaunch + 703.6, 1e-6);
-  one.loops[0].readsMemory = false;
-  EXPECT_NEAR(us(one), kLaunch + 253.6, 1e-6);
+  one.threads = 32;
+  EXPECT_NEAR(us(one), kLaunch + 600 + 7.4, 1e-6);
 }
 
 TEST(CostModel, WavesOverTheSMs) {
   LaunchWork many = work();
-  many.loops = {loop(4000)};
+  many.loops = {loop(2700)};
+  many.threads = 32; // alone 4995 clocks, of which the SM is busy 2000
+  many.grid = 50;
+  EXPECT_NEAR(us(many), kLaunch + 4995, 1e-6);
+  many.grid = 75; // half of those with a neighbour
+  EXPECT_NEAR(us(many), kLaunch + 4995 * 1.06, 1e-6);
   many.grid = 100;
-  EXPECT_NEAR(us(many), kLaunch + 3600, 1e-6);
+  EXPECT_NEAR(us(many), kLaunch + 4995 * 1.12, 1e-6);
   many.grid = 101;
-  EXPECT_NEAR(us(many), kLaunch + 7200, 1e-6);
-  // Two on an SM: the second adds what the busiest unit takes.
+  EXPECT_NEAR(us(many), kLaunch + 2 * 4995 * 1.12, 1e-6);
+  // Two on an SM have room beside each other, four have not.
   many.sharedBytes = 50'176;
   EXPECT_EQ(residentCtas(many, card()), 2);
-  EXPECT_NEAR(us(many), kLaunch + 4600, 1e-6);
-  many.grid = 300;
-  EXPECT_NEAR(us(many), kLaunch + 4600 + 3600, 1e-6);
+  EXPECT_NEAR(us(many), kLaunch + 4995 * 1.12, 1e-6);
+  many.sharedBytes = 24'576;
+  EXPECT_EQ(residentCtas(many, card()), 4);
+  many.grid = 400;
+  EXPECT_NEAR(us(many), kLaunch + 8000, 1e-6);
+  many.grid = 500;
+  EXPECT_NEAR(us(many), kLaunch + 8000 + 4995 * 1.12, 1e-6);
+}
+
+TEST(CostModel, CodeOutsideOfLoopsIsShared) {
+  LaunchWork many = work();
+  many.instructions = 2700;
+  many.sharedBytes = 24'576;
+  many.grid = 400;
+  // 1350 instructions of four warps, of four CTAs.
+  EXPECT_NEAR(us(many), kLaunch + 1.350 * 16 / 1.35, 1e-9);
+}
+
+TEST(CostModel, MergesTakeRounds) {
+  LaunchWork merge = work();
+  merge.mergeRounds = 3;
+  EXPECT_NEAR(us(merge), kLaunch + 3.15, 1e-9);
+  merge.joins = true;
+  EXPECT_NEAR(us(merge), kLaunch + 3.15 + 2.4, 1e-9);
+}
+
+TEST(CostModel, ADependentLaunchIsHiddenInPart) {
+  LaunchWork before = work(), after = work();
+  EXPECT_EQ(hiddenMicroseconds(before, after, card()), 0);
+  after.dependent = true;
+  EXPECT_EQ(hiddenMicroseconds(before, after, card()), 1);
+  before.grid = 101; // more than run at once
+  EXPECT_EQ(hiddenMicroseconds(before, after, card()), 0);
 }
 
 TEST(CostModel, WhatFitsOnAnSM) {
@@ -201,8 +246,8 @@ TEST(KernelWork, SizesOfAMerge) {
       "merge", {{"BH", "16"}, {"BD", "64"}, {"WARPS", "4"}}, problem(), 9);
   ASSERT_TRUE(work);
   EXPECT_EQ(work->grid, 4 * 3 * 8);
-  ASSERT_EQ(work->loops.size(), 1u);
-  EXPECT_EQ(work->loops[0].iterations, 2); // eight splits each
+  EXPECT_EQ(work->mergeRounds, 2); // eight splits each
+  EXPECT_FALSE(work->joins || work->dependent);
 }
 
 TEST(KernelWork, SlicesReadWhatTheyStored) {
@@ -214,7 +259,13 @@ TEST(KernelWork, SlicesReadWhatTheyStored) {
   ASSERT_TRUE(stored && joined);
   EXPECT_GT(joined->l2Bytes, 1.8 * stored->l2Bytes);
   EXPECT_GT(joined->memoryBytes, stored->memoryBytes);
-  EXPECT_EQ(joined->chain, stored->chain + 4);
+  EXPECT_FALSE(stored->joins);
+  EXPECT_TRUE(joined->joins);
+  // 16 heads are 16 slices, two each for most of nine CTAs; two rounds.
+  params["MERGE_BD"] = "512";
+  EXPECT_EQ(estimateWork("decode", params, problem(), 9)->mergeRounds, 4);
+  params["MERGE_BD"] = "128";
+  EXPECT_EQ(estimateWork("decode", params, problem(), 9)->mergeRounds, 16);
 }
 
 TEST(KernelWork, OtherParametersAreNoKernelOfOurs) {

@@ -27,7 +27,6 @@ struct LoopWork {
   /// Iterations whose loads are on their way while one is computed; 0: each
   /// waits for its own.
   int ahead = 0;
-  bool readsMemory = true; ///< else what it loads is in L2
   /// 0: the warps do one thing after another; 1: roles keep the busiest unit
   /// busy all the time.
   double overlap = 0;
@@ -42,7 +41,11 @@ struct LaunchWork {
   int registers = 0;           ///< of a thread; 0: not known, no bound
   std::vector<LoopWork> loops; ///< one after another
   double instructions = 0;     ///< of the PTX, each once
-  int chain = 0; ///< accesses before and after the loops that wait in turn
+  int chain = 0; ///< accesses outside of the loops that wait in turn
+  /// Times that a CTA loads a few splits of a tile and adds them.
+  int64_t mergeRounds = 0;
+  bool joins = false;     ///< its CTAs wait for each other before they merge
+  bool dependent = false; ///< begins while the launch before it ends
   double gatherBytes = 0; ///< rows that all CTAs gather
   int64_t sharers = 1;    ///< CTAs that gather the same rows
   double memoryBytes = 0; ///< others, from and to memory
@@ -72,6 +75,10 @@ int64_t residentCtas(const LaunchWork &work, const Card &card);
 
 /// Nothing where the card cannot run it: no such mma, or no room for a CTA.
 std::optional<Prediction> predict(const LaunchWork &work, const Card &card);
+
+/// What of a dependent launch runs beside the launch before it, microseconds.
+double hiddenMicroseconds(const LaunchWork &before, const LaunchWork &work,
+                          const Card &card);
 
 } // namespace mlatile
 #endif

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,14 @@ struct LaunchStep {
   uint32_t resident = 0;
 };
 
-/// What the planner thought of one kernel.
+/// What became of one way to run the problem, or of a kernel that takes no part
+/// (then without a tile).
 struct Candidate {
   std::string kernel;
+  int64_t headTile = 0, candidateTile = 0, warps = 0;
+  int64_t numSplits = 1;
+  std::string merge = "none";
+  std::optional<double> microseconds; ///< predicted
   bool taken = false;
   std::string why; ///< of being taken, passed over, or unable
 };
@@ -51,12 +57,15 @@ struct Plan {
   int64_t numSMs = 0;
   int64_t numSplits = 1;
   std::string merge = "none"; ///< "launch", "dependent", "slices"
-  int64_t workspaceBytes = 0; ///< exact; 256-aligned base
-  int64_t counterBytes = 0;   ///< leading bytes that must be zero at first use
-  PartialLayout partials;     ///< empty unless numSplits > 1
-  std::vector<LaunchStep> launches;  ///< empty where there are no rows
-  std::vector<Candidate> candidates; ///< every kernel, the taken one first
-  std::vector<std::string> reasons;  ///< decisions, one line each
+  std::optional<double> predictedMicroseconds; ///< by estimated counts
+  int64_t workspaceBytes = 0;                  ///< exact; 256-aligned base
+  int64_t counterBytes = 0; ///< leading bytes that must be zero at first use
+  PartialLayout partials;   ///< empty unless numSplits > 1
+  std::vector<LaunchStep> launches; ///< empty where there are no rows
+  /// By rising predicted time, the taken one first; kernels that take no part
+  /// last.
+  std::vector<Candidate> candidates;
+  std::vector<std::string> reasons; ///< decisions, one line each
 
   /// The whole plan for people, several lines.
   std::string explain() const;
