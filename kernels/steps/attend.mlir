@@ -13,8 +13,9 @@
 // and l = 0; the reference that is subtracted is then 0, so that -inf - -inf is
 // never formed.
 //
-// Products are of f16, the rope part's of bf16. Scales multiply sums of scores
-// in f32, and p, in f16, on its way to the values.
+// Products are of f16, the rope part's of bf16; FP8 makes scores of e4m3
+// (fp8.mlir). Scales multiply sums of scores in f32, and p, in f16, on its way to
+// the values.
 
 !ids  = tensor<?xi32, #tile.dims<BN>>
 !mask = tensor<?xi1, #tile.dims<BN>>
@@ -27,6 +28,7 @@
 !pb   = tensor<?x?xbf16, #tile.dims<BH, BN>>
 !qn   = tensor<?x?xf16, #tile.dims<BH, NOPE>>
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
+!q8   = tensor<?x?xf8E4M3FN, #tile.dims<BH, NOPE>>
 !kn   = tensor<?x?xf16, #tile.dims<BN, NOPE>>
 !knT  = tensor<?x?xf16, #tile.dims<NOPE, BN>>
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
@@ -40,6 +42,8 @@
 !vidx = !tile.view<[B, S, W], i32>
 
 func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
+func.func private @query_terms(!qn) -> (!q8, !q8)
+func.func private @scores_fp8(!q8, !rows, !s) -> !s
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -55,7 +59,10 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
   %ROPE = tile.param ROPE : index
   %V_ROPE = tile.param V_ROPE : i1
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
+  %FP8 = tile.param FP8 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %fp8 = arith.cmpi ne, %FP8, %c0 : index
+  %q_high, %q_low = func.call @query_terms(%qn) : (!qn) -> (!q8, !q8)
   %ninf = tile.full %ninf_ : f32 -> !row
   %zero = tile.full %f0 : f32 -> !row
   %s_zero = tile.full %f0 : f32 -> !s
@@ -79,13 +86,20 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
       scf.yield %kp : !kn
     }
     %knT = tile.transpose %kn : !kn -> !knT
-    %s0 = scf.if %SCALE_E4M3 -> !s {
-      %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
-      scf.yield %sn : !s
+    %s0 = scf.if %fp8 -> !s {
+      %sl = func.call @scores_fp8(%q_low, %rows, %s_zero) : (!q8, !rows, !s) -> !s
+      %sh = func.call @scores_fp8(%q_high, %rows, %sl) : (!q8, !rows, !s) -> !s
+      scf.yield %sh : !s
     } else {
-      %ksT = tile.transpose %ks : !ks -> !ksT
-      %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
-      scf.yield %sn : !s
+      %sw = scf.if %SCALE_E4M3 -> !s {
+        %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
+        scf.yield %sn : !s
+      } else {
+        %ksT = tile.transpose %ks : !ks -> !ksT
+        %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
+        scf.yield %sn : !s
+      }
+      scf.yield %sw : !s
     }
     %s1 = scf.if %has_rope -> !s {
       %kr = tile.dequant %rows rope : !rows -> !kr

@@ -20,6 +20,7 @@
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
 !qnT  = tensor<?x?xf16, #tile.dims<NOPE, BH>>
 !qrT  = tensor<?x?xbf16, #tile.dims<ROPE, BH>>
+!q8   = tensor<?x?xf8E4M3FN, #tile.dims<BH, NOPE>>
 !kn   = tensor<?x?xf16, #tile.dims<BN, NOPE>>
 !knT  = tensor<?x?xf16, #tile.dims<NOPE, BN>>
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
@@ -33,6 +34,8 @@
 !vidx = !tile.view<[B, S, W], i32>
 
 func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
+func.func private @query_terms(!qn) -> (!q8, !q8)
+func.func private @scores_fp8_swapped(!q8, !rows, !s) -> !s
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -48,7 +51,10 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
   %ROPE = tile.param ROPE : index
   %V_ROPE = tile.param V_ROPE : i1
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
+  %FP8 = tile.param FP8 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %fp8 = arith.cmpi ne, %FP8, %c0 : index
+  %q_high, %q_low = func.call @query_terms(%qn) : (!qn) -> (!q8, !q8)
   %qnT = tile.transpose %qn : !qn -> !qnT
   %qrT = tile.transpose %qr : !qr -> !qrT
   %ninf = tile.full %ninf_ : f32 -> !row
@@ -73,12 +79,19 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
       %kp = tile.dequant %rows payload : !rows -> !kn
       scf.yield %kp : !kn
     }
-    %s0 = scf.if %SCALE_E4M3 -> !s {
-      %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
-      scf.yield %sn : !s
+    %s0 = scf.if %fp8 -> !s {
+      %sl = func.call @scores_fp8_swapped(%q_low, %rows, %s_zero) : (!q8, !rows, !s) -> !s
+      %sh = func.call @scores_fp8_swapped(%q_high, %rows, %sl) : (!q8, !rows, !s) -> !s
+      scf.yield %sh : !s
     } else {
-      %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
-      scf.yield %sn : !s
+      %sw = scf.if %SCALE_E4M3 -> !s {
+        %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
+        scf.yield %sn : !s
+      } else {
+        %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
+        scf.yield %sn : !s
+      }
+      scf.yield %sw : !s
     }
     %s1 = scf.if %has_rope -> !s {
       %kr = tile.dequant %rows rope : !rows -> !kr

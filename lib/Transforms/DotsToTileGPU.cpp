@@ -26,6 +26,21 @@ Value columns(OpBuilder &b, Location loc, Value buffer, int64_t number,
       b.getI64IntegerAttr(number * count * type.getElementBits() / 8));
 }
 
+bool isFP8(Value operand) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  return isa<Float8E4M3FNType>(type.getElementType());
+}
+
+/// A product of two f8E4M3FN, whose columns run along K.
+Value fp8Product(OpBuilder &b, Location loc, const Operand &left,
+                 const Operand &right, Value c, Value leftScales,
+                 Value rightScales) {
+  return tilegpu::DotOp::create(
+      b, loc, c.getType(), left.value, right.value, c, leftScales, rightScales,
+      /*a_factors=*/Value(), /*b_factors=*/Value(), left.transposed,
+      right.transposed, /*a_packed=*/false, /*b_packed=*/false);
+}
+
 /// The layout of operand a (b) of a dot with that accumulator.
 DistributedLayout::Result wantedLayout(bool isA, const DistributedLayout &c,
                                        int64_t k, int packK) {
@@ -64,6 +79,8 @@ public:
     if (bytes % 16 != 0)
       return dot.emitOpError("expected blocks of a multiple of 16 bytes, got ")
              << bytes;
+    if (isa<Float8E8M0FNUType>(dot.getScale().getType().getElementType()))
+      return byBlockScales(rows);
     if (dot.blocksAlongK())
       return alongK(rows);
     return dot.getOther().getType().getElementType().isF32() ? alongOuter(rows)
@@ -133,8 +150,10 @@ private:
     if (failed(scales))
       return failure();
     // Columns of both run along K.
-    int pack = tilegpu::packing(
-        cast<tilegpu::BufferType>(rows.value.getType()).getElementType());
+    int pack = 0;
+    if (!isFP8(dot.getOther()))
+      pack = tilegpu::packing(
+          cast<tilegpu::BufferType>(rows.value.getType()).getElementType());
     Operand other =
         stager.columnsAlong(scaledDim, dot.getOther(),
                             dot.getScaleA() ? "b" : "a", /*beside=*/{}, pack);
@@ -143,16 +162,27 @@ private:
         arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0f)));
     Value sum = dot.getC();
     for (int64_t block = 0; block < blocks; ++block) {
-      Value part = product(
-          columns(b, loc, rows.value, block, blocks), rows.transposed,
-          columns(b, loc, other.value, block, blocks), other.transposed, zero,
-          other.packed);
+      Value part =
+          product(columns(b, loc, rows.value, block, blocks), rows.transposed,
+                  columns(b, loc, other.value, block, blocks), other.transposed,
+                  zero, other.packed);
       auto scale = scalesOf(*scales, block, type);
       if (failed(scale))
         return failure();
       sum = math::FmaOp::create(b, loc, part, *scale, sum);
     }
     return sum;
+  }
+
+  /// One dot of f8E4M3FN whose mma scales.
+  FailureOr<Value> byBlockScales(const Operand &rows) {
+    Value scales =
+        stager.columnsAlong(dot.getBlockDim(), dot.getScale(), "scale").value;
+    Operand other = stager.columnsAlong(scaledDim, dot.getOther(),
+                                        dot.getScaleA() ? "b" : "a");
+    if (dot.getScaleA())
+      return fp8Product(b, loc, rows, other, dot.getC(), scales, Value());
+    return fp8Product(b, loc, other, rows, dot.getC(), Value(), scales);
   }
 
   /// One dot; scales stand in a buffer of factors, K along its rows.
@@ -251,8 +281,16 @@ private:
 LogicalResult lowerDot(OperandStager &stager, tile::DotOp dot) {
   OpBuilder b(dot);
   auto aType = cast<RankedTensorType>(dot.getA().getType());
+  if (isFP8(dot.getA())) {
+    Operand left = stager.columnsAlong(1, dot.getA(), "a");
+    Operand right = stager.columnsAlong(0, dot.getB(), "b");
+    dot.getResult().replaceAllUsesWith(
+        fp8Product(b, dot.getLoc(), left, right, dot.getC(), Value(), Value()));
+    dot.erase();
+    return success();
+  }
   if (aType.getElementTypeBitWidth() != 16)
-    return dot.emitOpError("expected 16-bit operands, got ")
+    return dot.emitOpError("expected operands of 16 bits or of f8E4M3FN, got ")
            << aType.getElementType();
   int packK = packingAlongK(dot.getA(), dot.getB());
   const DistributedLayout &c = layoutOf(dot.getC());

@@ -93,14 +93,18 @@ LogicalResult DotScaledOp::verify() {
   StringRef otherName = getScaleA() ? "b" : "a";
   StringRef outerName = getScaleA() ? "M" : "N";
   Type element = getScaled().getType().getElementType();
-  if (!element.isBF16() && !element.isF16()) // dot_scaled_c2
+  bool isFP8 = isa<Float8E4M3FNType>(element);
+  if (!element.isBF16() && !element.isF16() && !isFP8) // dot_scaled_c2
     return emitOpError() << "expected " << scaledName
-                         << " of element type bf16 or f16, got " << element;
-  if ((!scale.getElementType().isF32() && scale.getElementType() != element) ||
+                         << " of element type bf16, f16 or f8E4M3FN, got "
+                         << element;
+  // Beside f32: what scales f8E4M3FN exactly, or the operand's own type.
+  Type narrow = isFP8 ? Float8E8M0FNUType::get(getContext()) : element;
+  if ((!scale.getElementType().isF32() && scale.getElementType() != narrow) ||
       !c.getElementType().isF32()) // dot_scaled_c3
     return emitOpError() << "expected c of element type f32 and scale of f32 "
                             "or "
-                         << element << ", got " << c.getElementType() << " and "
+                         << narrow << ", got " << c.getElementType() << " and "
                          << scale.getElementType();
   SmallVector<Attribute> da = dimsOf(a), db = dimsOf(b), ds = dimsOf(scale);
   if (failed(verifyDotDims(*this, da, db, dimsOf(c)))) // dot_scaled_c4
@@ -120,10 +124,14 @@ LogicalResult DotScaledOp::verify() {
     return emitOpError() << "expected " << otherName << " of element type "
                          << expected << " for blocks along "
                          << (alongK ? "K" : outerName) << ", got " << other;
-  if (alongK && !scale.getElementType().isF32())
+  if (alongK && !isFP8 && !scale.getElementType().isF32())
     return emitOpError() << "expected scale of element type f32 for blocks "
                             "along K, got "
                          << scale.getElementType();
+  if (!alongK && isFP8)
+    return emitOpError() << "expected " << scaledName
+                         << " of element type bf16 or f16 for blocks along "
+                         << outerName << ", got " << element;
   // dot_scaled_c6
   int dim = same0 ? 1 : 0;
   auto blocks = dyn_cast_if_present<IntegerAttr>(ds[dim]);
