@@ -6,6 +6,7 @@
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Target/Format.h"
 #include "mlatile/Transforms/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -234,6 +235,25 @@ private:
     return arith::AddIOp::create(b, loc, iv, distance);
   }
 
+  /// Moves `op` up past what computes values alone, as far as its own operands
+  /// allow: what stood there then runs while rows are on their way. Loads of ids
+  /// pass other loads; copies, which wait for their ids, come behind them.
+  static void hoist(Operation *op) {
+    llvm::SmallDenseSet<Operation *> needed;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          needed.insert(producer);
+    });
+    while (Operation *previous = op->getPrevNode()) {
+      if (needed.contains(previous) ||
+          !(isPure(previous) ||
+            (isa<tile::LoadOp>(previous) && !op->getNumRegions())))
+        return;
+      op->moveBefore(previous);
+    }
+  }
+
   LogicalResult pipeline(scf::ForOp loop, ArrayRef<tile::GatherOp> gathers) {
     int64_t stages = 1;
     if (auto attr = loop->getAttrOfType<tile::PipelineAttr>("tile.pipeline"))
@@ -255,21 +275,47 @@ private:
       return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, iv, end);
     };
 
-    // Before the loop: stages - 1 tiles on their way, ids of one more.
+    // Before the loop: a tile on its way to every stage; to a single one it is
+    // sent in the loop.
     OpBuilder b(loop);
-    for (int64_t i = 0; i + 1 < stages; ++i) {
+    Operation *before = loop->getPrevNode();
+    SmallVector<Value> ids;
+    for (int64_t i = 0; i < stages; ++i) {
       Value iv = ahead(b, loop, loop.getLowerBound(), i);
+      ids.clear();
+      for (Ring &ring : rings)
+        ids.push_back(idsAt(b, loop, ring, iv));
+      if (stages == 1)
+        break;
       auto guard = scf::IfOp::create(b, loc, inRange(b, iv));
       OpBuilder inner = guard.getThenBodyBuilder();
-      for (Ring &ring : rings)
-        issue(inner, ring, idsAt(inner, loop, ring, iv),
-              constant(inner, loc, i), full);
+      for (auto [ring, value] : llvm::zip(rings, ids))
+        issue(inner, ring, value, constant(inner, loc, i), full);
     }
     SmallVector<Value> inits(loop.getInitArgs());
     size_t numOld = inits.size();
-    for (Ring &ring : rings)
-      inits.push_back(idsAt(b, loop, ring,
-                            ahead(b, loop, loop.getLowerBound(), stages - 1)));
+    llvm::append_range(inits, ids); // of the last of these tiles
+    SmallVector<Operation *> prologue;
+    for (Operation *op = loop->getPrevNode(); op && op != before;
+         op = op->getPrevNode())
+      prologue.push_back(op);
+    // With what they follow from, in the order of the block.
+    llvm::SetVector<Operation *> behind;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitUsesFromAbove = false;
+    options.filter = [&](Operation *op) {
+      return op->getBlock() == prologue.front()->getBlock();
+    };
+    for (Operation *op : prologue)
+      (void)getBackwardSlice(op, &behind, options);
+    SmallVector<Operation *> ordered = behind.takeVector();
+    llvm::sort(ordered, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    for (Operation *op : ordered)
+      if (isPure(op) || isa<tile::LoadOp>(op) || llvm::is_contained(prologue, op))
+        hoist(op);
     inits.push_back(constant(b, loc, 0)); // stage of this iteration
     inits.push_back(constant(b, loc, 0)); // parity of its phase
 
@@ -311,8 +357,13 @@ private:
     Value nextStage = arith::SelectOp::create(
         b, loc, atZero, last, arith::SubIOp::create(b, loc, stage, one));
     Value emptyParity = arith::SelectOp::create(b, loc, atZero, other, parity);
-    auto guard = scf::IfOp::create(
-        b, loc, inRange(b, ahead(b, newLoop, iv, stages - 1)));
+    Value issues = inRange(b, ahead(b, newLoop, iv, stages - 1));
+    if (stages > 1) // the first iteration's is on its way
+      issues = arith::AndIOp::create(
+          b, loc, issues,
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, iv,
+                                newLoop.getLowerBound()));
+    auto guard = scf::IfOp::create(b, loc, issues);
     {
       OpBuilder inner = guard.getThenBodyBuilder();
       tilegpu::MBarrierWaitOp::create(inner, loc, empty, nextStage,

@@ -101,13 +101,14 @@ constexpr int64_t kWorkingRegisters = 96;
 int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
                      const Target &target) {
   int64_t carried = 0;
-  kernel.walk([&](scf::ForOp loop) {
+  // Loops are blocks by now.
+  for (Block &block : kernel.getBody()) {
     int64_t registers = 0;
-    for (Value value : loop.getRegionIterArgs())
+    for (Value value : block.getArguments())
       if (auto layout = tilegpu::LayoutAttr::of(value.getType()))
         registers += layout.getDistributed().numRegs();
     carried = std::max(carried, registers);
-  });
+  }
   int64_t registers = llvm::alignTo(carried + kWorkingRegisters, 8);
   int64_t byShared =
       target.sharedBytesPerSM /

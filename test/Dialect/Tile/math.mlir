@@ -52,6 +52,19 @@ func.func @dot_scaled_sizes(%a: tensor<16x64xf16, "a">, %b: tensor<64x32xf16, "b
   return
 }
 
+// Scales of b's own type, along N: `a` has it too.
+// CHECK-LABEL: func.func @dot_scaled_narrow
+func.func @dot_scaled_narrow(%p: tensor<?x?xf16, #tile.dims<BH, BN>>, %k: tensor<?x512xf16, #tile.dims<BN, 512>>,
+                             %x: tensor<?x?xf16, #tile.dims<BN, G>>, %o: tensor<?x512xf32, #tile.dims<BH, 512>>,
+                             %kt: tensor<64x32xbf16>, %pt: tensor<32x8xbf16>, %xt: tensor<2x32xbf16>, %ot: tensor<64x8xf32>) {
+  // CHECK: tile.dot_scaled %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : !f16_BH_BN, !f16_BN_512, !f16_BN_G, !f32_BH_512
+  %0 = tile.dot_scaled %p, %k, %x, %o
+    : tensor<?x?xf16, #tile.dims<BH, BN>>, tensor<?x512xf16, #tile.dims<BN, 512>>, tensor<?x?xf16, #tile.dims<BN, G>>, tensor<?x512xf32, #tile.dims<BH, 512>>
+  // CHECK: tile.dot_scaled %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {scale_a} : tensor<64x32xbf16>, tensor<32x8xbf16>, tensor<2x32xbf16>, tensor<64x8xf32>
+  %1 = tile.dot_scaled %kt, %pt, %xt, %ot {scale_a} : tensor<64x32xbf16>, tensor<32x8xbf16>, tensor<2x32xbf16>, tensor<64x8xf32>
+  return
+}
+
 // The first operand is scaled: blocks along K, then along M.
 // CHECK-LABEL: func.func @scale_a
 func.func @scale_a(%k: !k, %kt: !kt, %qt: tensor<512x?xbf16, #tile.dims<512, BH>>, %sc: tensor<?x?xf32, #tile.dims<BN, G>>,

@@ -123,16 +123,16 @@ func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>, %s: tensor<
 
 // -----
 // dot_scaled_c3
-func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xbf16>, %c: tensor<16x32xf32>) {
-  // expected-error@+1 {{expected scale and c of element type f32, got 'bf16' and 'f32'}}
-  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xbf16>, tensor<16x32xf32>
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<64x2xf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected c of element type f32 and scale of f32 or 'bf16', got 'f32' and 'f16'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<64x2xf16>, tensor<16x32xf32>
   return
 }
 
 // -----
 // dot_scaled_c3
 func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x32xbf16>) {
-  // expected-error@+1 {{expected scale and c of element type f32, got 'f32' and 'bf16'}}
+  // expected-error@+1 {{expected c of element type f32 and scale of f32 or 'bf16', got 'bf16' and 'f32'}}
   %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x32xbf16>
   return
 }
@@ -190,6 +190,22 @@ func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<64x2xf32
 func.func @f(%a: tensor<16x64xf32>, %b: tensor<64x32xbf16>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
   // expected-error@+1 {{expected a of element type 'bf16' for blocks along K, got 'f32'}}
   %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf32>, tensor<64x32xbf16>, tensor<4x32xf32>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: one type for a and scale
+func.func @f(%a: tensor<16x64xf32>, %b: tensor<64x32xf16>, %s: tensor<64x2xf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected a of element type 'f16' for blocks along N, got 'f32'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf32>, tensor<64x32xf16>, tensor<64x2xf16>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: sums are scaled in f32
+func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xbf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected scale of element type f32 for blocks along K, got 'bf16'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xbf16>, tensor<64x32xbf16>, tensor<4x32xbf16>, tensor<16x32xf32>
   return
 }
 

@@ -84,7 +84,7 @@ func.func private @f() attributes {tile.bound = {}}
 
 // -----
 // parameter_c2
-// expected-error@+1 {{parameter A: expected a field of a format (nope, rope, group, groups, dim_qk, dim_v, rope_in_value, scale_f32), got 'page'}}
+// expected-error@+1 {{parameter A: expected a field of a format (nope, rope, group, groups, dim_qk, dim_v, rope_in_value, scale_e4m3, scale_f32), got 'page'}}
 #p = #tile.parameter<A : index = FMT.page>
 
 // -----

@@ -229,3 +229,50 @@ func.func @insert_slice_c3_offset(%c: tensor<16x32xf32, #acc>, %h: tensor<16x16x
   %d = tilegpu.insert_slice %h into %c[0, 8] : tensor<16x16xf32, #half> into tensor<16x32xf32, #acc>
   return
 }
+
+// -----
+
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [], reps = [1, 1]>
+func.func @pack_columns_c1_pack(%t: tensor<16x16xf16, #rows>) {
+  // expected-error@+1 {{expected a pack of 1 or 2 and whole groups of columns in a block of the layout, got 3 and}}
+  %p = tilegpu.pack_columns %t {pack = 3 : i64} : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #rows>
+  return
+}
+
+// -----
+
+// Four bits: 32 columns are in an order of their own.
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [], reps = [1, 1]>
+func.func @pack_columns_c1_block(%t: tensor<16x16xf16, #rows>) {
+  // expected-error@+1 {{expected a pack of 1 or 2 and whole groups of columns in a block of the layout, got 2 and}}
+  %p = tilegpu.pack_columns %t {pack = 2 : i64} : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #rows>
+  return
+}
+
+// -----
+
+#ids = #tilegpu.layout<reg = [], lane = [[0], [1], [2], [4], [8]], warp = [], reps = [1]>
+func.func @pack_columns_c1_rank(%t: tensor<16xf16, #ids>) {
+  // expected-error@+1 {{expected a pack of 1 or 2 and whole groups of columns in a block of the layout, got 1 and}}
+  %p = tilegpu.pack_columns %t {pack = 1 : i64} : tensor<16xf16, #ids> -> tensor<16xf16, #ids>
+  return
+}
+
+// -----
+
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [], reps = [1, 1]>
+func.func @pack_columns_c2_layout(%t: tensor<16x16xf16, #rows>) {
+  // expected-error@+1 {{expected a result of type 'tensor<16x16xf16, #tilegpu.layout<reg = [[0, 1], [0, 8], [0, 2]], lane = [[0, 4],}}
+  %p = tilegpu.pack_columns %t {pack = 1 : i64} : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #rows>
+  return
+}
+
+// -----
+
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [], reps = [1, 1]>
+#packed = #tilegpu.layout<reg = [[0, 1], [0, 8], [0, 2]], lane = [[0, 4], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [], reps = [1, 1]>
+func.func @pack_columns_c2_element(%t: tensor<16x16xf16, #rows>) {
+  // expected-error@+1 {{expected a result of type 'tensor<16x16xf16,}}
+  %p = tilegpu.pack_columns %t {pack = 1 : i64} : tensor<16x16xf16, #rows> -> tensor<16x16xbf16, #packed>
+  return
+}

@@ -238,6 +238,140 @@ func.func @dot_c8_group(%a: !tilegpu.buffer<16x96xf8E4M3FN>, %b: !tilegpu.buffer
 
 // -----
 
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 4]>
+func.func @dot_c9_element(%a: !tilegpu.buffer<16x16xf16>, %b: !tilegpu.buffer<16x32xf16>, %f: !tilegpu.buffer<4x16xbf16>, %c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected factors of 'a' of 'f16', with 16 columns and a row for each group (a power of two, at least 8) of the 32 columns of c, got '!tilegpu.buffer<4x16xbf16>'}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x16xf16> times !tilegpu.buffer<4x16xbf16>, !tilegpu.buffer<16x32xf16>, tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 4]>
+func.func @dot_c9_columns(%a: !tilegpu.buffer<16x32xf16>, %b: !tilegpu.buffer<32x32xf16>, %f: !tilegpu.buffer<4x16xf16>, %c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{expected factors of 'a' of 'f16', with 32 columns and a row}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x32xf16> times !tilegpu.buffer<4x16xf16>, !tilegpu.buffer<32x32xf16>, tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 4]>
+func.func @dot_c9_rank(%a: !tilegpu.buffer<16x16xf16>, %b: !tilegpu.buffer<16x32xf16>, %f: !tilegpu.buffer<16xf16>, %c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{of the 32 columns of c, got '!tilegpu.buffer<16xf16>'}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x16xf16> times !tilegpu.buffer<16xf16>, !tilegpu.buffer<16x32xf16>, tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+// Three rows of factors for 32 columns.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 4]>
+func.func @dot_c9_rows(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x32xbf16>, %f: !tilegpu.buffer<3x16xbf16>, %c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{of the 32 columns of c, got '!tilegpu.buffer<3x16xbf16>'}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x16xbf16> times !tilegpu.buffer<3x16xbf16>, !tilegpu.buffer<16x32xbf16>, tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+// Groups of 24.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 6]>
+func.func @dot_c9_power(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x48xbf16>, %f: !tilegpu.buffer<2x16xbf16>, %c: tensor<16x48xf32, #acc>) {
+  // expected-error@+1 {{of the 48 columns of c, got '!tilegpu.buffer<2x16xbf16>'}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x16xbf16> times !tilegpu.buffer<2x16xbf16>, !tilegpu.buffer<16x48xbf16>, tensor<16x48xf32, #acc>
+  return
+}
+
+// -----
+
+// Groups of 4.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 4]>
+func.func @dot_c9_narrow(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x32xbf16>, %f: !tilegpu.buffer<8x16xbf16>, %c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{a row for each group (a power of two, at least 8) of the 32 columns of c, got '!tilegpu.buffer<8x16xbf16>'}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x16xbf16> times !tilegpu.buffer<8x16xbf16>, !tilegpu.buffer<16x32xbf16>, tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 4]>
+func.func @dot_c9_stride(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x32xbf16>, %f: !tilegpu.buffer<4x16xbf16, stride = 34>, %c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{got '!tilegpu.buffer<4x16xbf16, stride = 34>'}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x16xbf16> times !tilegpu.buffer<4x16xbf16, stride = 34>, !tilegpu.buffer<16x32xbf16>, tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+// Groups of 8 rows: a tile has 16.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [2, 1]>
+func.func @dot_c9_b(%a: !tilegpu.buffer<32x16xf16>, %b: !tilegpu.buffer<16x8xf16>, %f: !tilegpu.buffer<4x16xf16>, %c: tensor<32x8xf32, #acc>) {
+  // expected-error@+1 {{expected factors of 'b' of 'f16', with 16 columns and a row for each group (a power of two, at least 16) of the 32 rows of c, got '!tilegpu.buffer<4x16xf16>'}}
+  %d = tilegpu.dot %a, %b times %f, %c : !tilegpu.buffer<32x16xf16>, !tilegpu.buffer<16x8xf16> times !tilegpu.buffer<4x16xf16>, tensor<32x8xf32, #acc>
+  return
+}
+
+// -----
+
+// Columns of c are packed, 16 in a block.
+#acc = #tilegpu.layout<reg = [[0, 2], [8, 0], [0, 1]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 2]>
+func.func @dot_c9_packed(%a: !tilegpu.buffer<16x16xf16>, %b: !tilegpu.buffer<16x32xf8E4M3FN>, %f: !tilegpu.buffer<4x16xf16>, %c: tensor<16x32xf32, #acc>) {
+  // expected-error@+1 {{a row for each group (a power of two, at least 16) of the 32 columns of c, got '!tilegpu.buffer<4x16xf16>'}}
+  %d = tilegpu.dot %a times %f, %b, %c : !tilegpu.buffer<16x16xf16> times !tilegpu.buffer<4x16xf16>, !tilegpu.buffer<16x32xf8E4M3FN>, tensor<16x32xf32, #acc>
+  return
+}
+
+// -----
+
+// No operand is quantised.
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c10_plain(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<8x16xbf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected a packed 'a' to be a 16-bit buffer with columns along K, beside a quantised operand with columns along K, got '!tilegpu.buffer<16x16xbf16>'}}
+  %d = tilegpu.dot %a, %b, %c {a_packed, b_transposed} : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<8x16xbf16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c10_rows(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<8x16xf8E4M3FN>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected a packed 'a' to be a 16-bit buffer with columns along K}}
+  %d = tilegpu.dot %a, %b, %c {a_packed, a_transposed, b_transposed} : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<8x16xf8E4M3FN>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c10_quantised(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<8x16xf8E4M3FN>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected a packed 'b' to be a 16-bit buffer}}
+  %d = tilegpu.dot %a, %b, %c {b_packed, b_transposed} : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<8x16xf8E4M3FN>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+#opA = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 2]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c10_tensor(%a: tensor<16x16xbf16, #opA>, %b: !tilegpu.buffer<8x16xf8E4M3FN>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected a packed 'a' to be a 16-bit buffer}}
+  %d = tilegpu.dot %a, %b, %c {a_packed, b_transposed} : tensor<16x16xbf16, #opA>, !tilegpu.buffer<8x16xf8E4M3FN>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+// Columns of b run along N.
+#acc = #tilegpu.layout<reg = [[0, 2], [8, 0], [0, 1]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c10_along_n(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x16xf8E4M3FN>, %c: tensor<16x16xf32, #acc>) {
+  // expected-error@+1 {{expected a packed 'a' to be a 16-bit buffer with columns along K, beside a quantised operand with columns along K}}
+  %d = tilegpu.dot %a, %b, %c {a_packed} : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<16x16xf8E4M3FN>, tensor<16x16xf32, #acc>
+  return
+}
+
+// -----
+
 #any = #tilegpu.layout<reg = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
 func.func @load_quantised_c1_shape(%p: !tilegpu.buffer<8x32xf8E4M3FN>) {
   // expected-error@+1 {{expected a payload of f8E4M3FN or f4E2M1FN and a result of bf16 or f16, of one shape, got '!tilegpu.buffer<8x32xf8E4M3FN>' and}}

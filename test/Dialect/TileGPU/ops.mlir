@@ -147,6 +147,44 @@ func.func @quantised(%p: tensor<16x64xbf16, #opA>, %k8: !tilegpu.buffer<64x64xf8
   return %0, %2 : tensor<16x64xf32, #acc>, tensor<16x64xf32, #packed>
 }
 
+// Columns in the order of a quantised partner, and a buffer of them; factors of
+// the first and of the second operand.
+#rowsPacked = #tilegpu.layout<reg = [[0, 1], [0, 8], [0, 2]], lane = [[0, 4], [0, 16], [0, 32], [1, 0], [2, 0]],
+                              warp = [[4, 0], [8, 0]], reps = [1, 1]>
+#accM = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                        warp = [[16, 0], [32, 0]], reps = [1, 2]>
+// CHECK-LABEL: func.func @packed
+func.func @packed(%t: tensor<16x64xf16, #rows>, %q: !tilegpu.buffer<16x64xf16, stride = 144>,
+                  %k8: !tilegpu.buffer<64x64xf8E4M3FN>, %c: tensor<16x64xf32, #acc>, %d: tensor<64x16xf32, #accM>) {
+  // CHECK: tilegpu.pack_columns %{{.*}} {pack = 1 : i64} : tensor<16x64xf16, #{{.*}}> -> tensor<16x64xf16, #{{.*}}>
+  %p = tilegpu.pack_columns %t {pack = 1 : i64} : tensor<16x64xf16, #rows> -> tensor<16x64xf16, #rowsPacked>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} {a_packed, b_transposed} : !tilegpu.buffer<16x64xf16, stride = 144>, !tilegpu.buffer<64x64xf8E4M3FN>,
+  %s = tilegpu.dot %q, %k8, %c {a_packed, b_transposed}
+    : !tilegpu.buffer<16x64xf16, stride = 144>, !tilegpu.buffer<64x64xf8E4M3FN>, tensor<16x64xf32, #acc>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}}, %{{.*}} {b_packed, b_transposed} : !tilegpu.buffer<64x64xf8E4M3FN>, !tilegpu.buffer<16x64xf16, stride = 144>,
+  %u = tilegpu.dot %k8, %q, %d {b_packed, b_transposed}
+    : !tilegpu.buffer<64x64xf8E4M3FN>, !tilegpu.buffer<16x64xf16, stride = 144>, tensor<64x16xf32, #accM>
+  return
+}
+
+// CHECK-LABEL: func.func @factors
+func.func @factors(%p: !tilegpu.buffer<16x64xf16, stride = 144>, %k8: !tilegpu.buffer<64x64xf8E4M3FN>,
+                   %s8: !tilegpu.buffer<64x1xf8E8M0FNU, stride = 8>, %x: !tilegpu.buffer<2x64xf16, stride = 144>,
+                   %k: !tilegpu.buffer<64x64xf16, stride = 144>, %o: tensor<16x64xf32, #packed>, %d: tensor<64x16xf32, #accM>) {
+  // CHECK: tilegpu.dot %{{.*}} times %{{.*}}, %{{.*}}, %{{.*}} : !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<2x64xf16, stride = 144>, !tilegpu.buffer<64x64xf8E4M3FN>, tensor<16x64xf32, #{{.*}}>
+  %0 = tilegpu.dot %p times %x, %k8, %o
+    : !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<2x64xf16, stride = 144>, !tilegpu.buffer<64x64xf8E4M3FN>, tensor<16x64xf32, #packed>
+  // CHECK: tilegpu.dot %{{.*}} times %{{.*}}, %{{.*}} scaled by %{{.*}}, %{{.*}} : {{.*}} times !tilegpu.buffer<2x64xf16, stride = 144>, !tilegpu.buffer<64x64xf8E4M3FN> by !tilegpu.buffer<64x1xf8E8M0FNU, stride = 8>, tensor<16x64xf32, #{{.*}}>
+  %1 = tilegpu.dot %p times %x, %k8 scaled by %s8, %o
+    : !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<2x64xf16, stride = 144>,
+      !tilegpu.buffer<64x64xf8E4M3FN> by !tilegpu.buffer<64x1xf8E8M0FNU, stride = 8>, tensor<16x64xf32, #packed>
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}} times %{{.*}}, %{{.*}} {b_transposed} : !tilegpu.buffer<64x64xf16, stride = 144>, !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<2x64xf16, stride = 144>, tensor<64x16xf32, #{{.*}}>
+  %2 = tilegpu.dot %k, %p times %x, %d {b_transposed}
+    : !tilegpu.buffer<64x64xf16, stride = 144>, !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<2x64xf16, stride = 144>,
+      tensor<64x16xf32, #accM>
+  return
+}
+
 // The second of two warps holds copies of c, and so of a.
 #accCopy = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>
 #opACopy = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>
