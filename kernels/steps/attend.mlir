@@ -13,9 +13,9 @@
 // and l = 0; the reference that is subtracted is then 0, so that -inf - -inf is
 // never formed.
 //
-// Products are of f16, the rope part's of bf16; FP8 makes scores of e4m3
-// (fp8.mlir). Scales multiply sums of scores in f32, and p, in f16, on its way to
-// the values.
+// Products are of f16, the rope part's of bf16; FP8 makes scores of e4m3 (1), or
+// scores and values (2): fp8.mlir. Scales multiply sums of scores in f32, and p,
+// in f16, on its way to the values.
 
 !ids  = tensor<?xi32, #tile.dims<BN>>
 !mask = tensor<?xi1, #tile.dims<BN>>
@@ -44,6 +44,8 @@
 func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
 func.func private @query_terms(!qn) -> (!q8, !q8)
 func.func private @scores_fp8(!q8, !rows, !s) -> !s
+func.func private @reference_fp8(!row) -> !row
+func.func private @values_fp8(!p16, !rows, !ks16, !on) -> !on
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -60,8 +62,10 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
   %V_ROPE = tile.param V_ROPE : i1
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
   %FP8 = tile.param FP8 : index
+  %c2 = arith.constant 2 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
   %fp8 = arith.cmpi ne, %FP8, %c0 : index
+  %fp8_values = arith.cmpi eq, %FP8, %c2 : index
   %q_high, %q_low = func.call @query_terms(%qn) : (!qn) -> (!q8, !q8)
   %ninf = tile.full %ninf_ : f32 -> !row
   %zero = tile.full %f0 : f32 -> !row
@@ -120,7 +124,13 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %okb = tile.broadcast %ok along 0 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
-    %mt = tile.reduce maximumf %s along 1 : !s -> !row
+    %most = tile.reduce maximumf %s along 1 : !s -> !row
+    %mt = scf.if %fp8_values -> !row {
+      %below = func.call @reference_fp8(%most) : (!row) -> !row
+      scf.yield %below : !row
+    } else {
+      scf.yield %most : !row
+    }
     %m1 = arith.maximumf %m0, %mt : !row
     %none = arith.cmpf oeq, %m1, %ninf : !row
     %ref = arith.select %none, %zero, %m1 : !rowm, !row
@@ -143,12 +153,18 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %pb = arith.truncf %pu : !s to !pb
     %an = tile.broadcast %a along 1 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %on2 = scf.if %SCALE_E4M3 -> !on {
-      %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
-      scf.yield %on3 : !on
+    %on2 = scf.if %fp8_values -> !on {
+      %o8 = func.call @values_fp8(%p16, %rows, %r, %on1) : (!p16, !rows, !ks16, !on) -> !on
+      scf.yield %o8 : !on
     } else {
-      %on3 = tile.dot_scaled %p16, %kn, %r, %on1 : !p16, !kn, !ks16, !on
-      scf.yield %on3 : !on
+      %ow = scf.if %SCALE_E4M3 -> !on {
+        %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
+        scf.yield %on3 : !on
+      } else {
+        %on3 = tile.dot_scaled %p16, %kn, %r, %on1 : !p16, !kn, !ks16, !on
+        scf.yield %on3 : !on
+      }
+      scf.yield %ow : !on
     }
     %or2 = scf.if %V_ROPE -> !or {
       %vr = tile.dequant %rows rope : !rows -> !kr

@@ -36,6 +36,8 @@
 func.func private @relative_scales(!ks) -> (!ks16, !cand, !cand)
 func.func private @query_terms(!qn) -> (!q8, !q8)
 func.func private @scores_fp8_swapped(!q8, !rows, !s) -> !s
+func.func private @reference_fp8(!row) -> !row
+func.func private @values_fp8_swapped(!p16, !rows, !ks16, !on) -> !on
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -52,8 +54,10 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
   %V_ROPE = tile.param V_ROPE : i1
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
   %FP8 = tile.param FP8 : index
+  %c2 = arith.constant 2 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
   %fp8 = arith.cmpi ne, %FP8, %c0 : index
+  %fp8_values = arith.cmpi eq, %FP8, %c2 : index
   %q_high, %q_low = func.call @query_terms(%qn) : (!qn) -> (!q8, !q8)
   %qnT = tile.transpose %qn : !qn -> !qnT
   %qrT = tile.transpose %qr : !qr -> !qrT
@@ -111,7 +115,13 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %okb = tile.broadcast %ok along 1 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
-    %mt = tile.reduce maximumf %s along 0 : !s -> !row
+    %most = tile.reduce maximumf %s along 0 : !s -> !row
+    %mt = scf.if %fp8_values -> !row {
+      %below = func.call @reference_fp8(%most) : (!row) -> !row
+      scf.yield %below : !row
+    } else {
+      scf.yield %most : !row
+    }
     %m1 = arith.maximumf %m0, %mt : !row
     %none = arith.cmpf oeq, %m1, %ninf : !row
     %ref = arith.select %none, %zero, %m1 : !rowm, !row
@@ -135,13 +145,19 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %knT = tile.transpose %kn : !kn -> !knT
     %an = tile.broadcast %a along 0 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %on2 = scf.if %SCALE_E4M3 -> !on {
-      %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
-      scf.yield %on3 : !on
+    %on2 = scf.if %fp8_values -> !on {
+      %o8 = func.call @values_fp8_swapped(%p16, %rows, %r, %on1) : (!p16, !rows, !ks16, !on) -> !on
+      scf.yield %o8 : !on
     } else {
-      %rT = tile.transpose %r : !ks16 -> !k16T
-      %on3 = tile.dot_scaled %knT, %p16, %rT, %on1 {scale_a} : !knT, !p16, !k16T, !on
-      scf.yield %on3 : !on
+      %ow = scf.if %SCALE_E4M3 -> !on {
+        %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
+        scf.yield %on3 : !on
+      } else {
+        %rT = tile.transpose %r : !ks16 -> !k16T
+        %on3 = tile.dot_scaled %knT, %p16, %rT, %on1 {scale_a} : !knT, !p16, !k16T, !on
+        scf.yield %on3 : !on
+      }
+      scf.yield %ow : !on
     }
     %or2 = scf.if %V_ROPE -> !or {
       %vr = tile.dequant %rows rope : !rows -> !kr

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores on the FP8 tensor cores: keys as they are stored, queries as two e4m3
+// Products on the FP8 tensor cores. Scores: keys as they are stored, queries as two e4m3
 // terms (one alone is off by 2^-4: docs/Accuracy.md). Scales of powers of two go
 // through the mma; others multiply f32 sums of their blocks.
 
+!row  = tensor<?xf32, #tile.dims<BH>>
 !s    = tensor<?x?xf32, #tile.dims<BH, BN>>
 !sT   = tensor<?x?xf32, #tile.dims<BN, BH>>
 !qn   = tensor<?x?xf16, #tile.dims<BH, NOPE>>
@@ -16,6 +17,12 @@
 !ksT  = tensor<?x?xf32, #tile.dims<GROUPS, BN>>
 !ks8  = tensor<?x?xf8E8M0FNU, #tile.dims<BN, GROUPS>>
 !ks8T = tensor<?x?xf8E8M0FNU, #tile.dims<GROUPS, BN>>
+!p16  = tensor<?x?xf16, #tile.dims<BH, BN>>
+!p16T = tensor<?x?xf16, #tile.dims<BN, BH>>
+!ks16 = tensor<?x?xf16, #tile.dims<BN, GROUPS>>
+!k16T = tensor<?x?xf16, #tile.dims<GROUPS, BN>>
+!on   = tensor<?x?xf32, #tile.dims<BH, NOPE>>
+!onT  = tensor<?x?xf32, #tile.dims<NOPE, BH>>
 !rows = !tile.rows<FMT, [BN]>
 
 // A query of @query_f16 as e4m3 and what that leaves. Its largest element is
@@ -63,4 +70,30 @@ func.func private @scores_fp8_swapped(%q : !q8, %rows : !rows, %s : !sT) -> !sT 
     scf.yield %sn : !sT
   }
   func.return %sum : !sT
+}
+
+// What is subtracted from scores whose largest are %max: probabilities up to 2^7,
+// and 2^8 with their scales, leave e4m3 neither at its top (448) nor, for 14
+// powers of two, at its bottom.
+func.func private @reference_fp8(%max : !row) -> !row {
+  %seven_ = arith.constant 7.0 : f32
+  %seven = tile.full %seven_ : f32 -> !row
+  %below = arith.subf %max, %seven : !row
+  func.return %below : !row
+}
+
+// %o + probabilities times values, of which both are e4m3: p times its scale is
+// rounded, and the payload is taken as it is.
+func.func private @values_fp8(%p : !p16, %rows : !rows, %r : !ks16, %o : !on) -> !on {
+  %v = tile.dequant %rows payload : !rows -> !k8
+  %sum = tile.dot_scaled %p, %v, %r, %o : !p16, !k8, !ks16, !on
+  func.return %sum : !on
+}
+
+func.func private @values_fp8_swapped(%p : !p16T, %rows : !rows, %r : !ks16, %o : !onT) -> !onT {
+  %v = tile.dequant %rows payload : !rows -> !k8
+  %vT = tile.transpose %v : !k8 -> !k8T
+  %rT = tile.transpose %r : !ks16 -> !k16T
+  %sum = tile.dot_scaled %vT, %p, %rT, %o {scale_a} : !k8T, !p16T, !k16T, !onT
+  func.return %sum : !onT
 }

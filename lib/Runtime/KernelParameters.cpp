@@ -85,7 +85,9 @@ int64_t boundNumber(const KernelSource &source, const char *name,
 
 /// The kernels' parameter FP8 in that mode.
 int fp8Of(const std::string &compute) {
-  return compute == "fp8" || compute == "fp8_fast" ? 1 : 0;
+  if (compute == "fp8")
+    return 1;
+  return compute == "fp8_fast" ? 2 : 0;
 }
 
 /// Why a mode of FP8 is not for this problem.
@@ -135,6 +137,9 @@ Tiles tilesOf(const std::string &kernel, const Problem &problem) {
                            std::to_string(format.dimQK()) + " elements, as `" +
                            std::string(format.name) + "` has");
   Tiles tiles = chosen->tiles;
+  // Fragments of 1024 elements in FP8 do not fit beside the accumulators.
+  if (fp8Of(problem.compute) && kernel == "swapab" && format.dimQK() > 576)
+    tiles.warps *= 2;
   if (problem.source) {
     tiles.heads = boundNumber(*problem.source, "BH", tiles.heads);
     tiles.candidates = boundNumber(*problem.source, "BN", tiles.candidates);

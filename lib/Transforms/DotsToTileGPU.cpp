@@ -38,7 +38,8 @@ Value fp8Product(OpBuilder &b, Location loc, const Operand &left,
   return tilegpu::DotOp::create(
       b, loc, c.getType(), left.value, right.value, c, leftScales, rightScales,
       /*a_factors=*/Value(), /*b_factors=*/Value(), left.transposed,
-      right.transposed, /*a_packed=*/false, /*b_packed=*/false);
+      right.transposed, /*a_packed=*/false, /*b_packed=*/false,
+      /*narrow=*/false);
 }
 
 /// The layout of operand a (b) of a dot with that accumulator.
@@ -67,10 +68,10 @@ public:
     // Of the scaled operand, the dimension along which the blocks lie.
     int dim = dot.blocksAlongK() ? 1 - scaledDim : scaledDim;
     int64_t size = scaled.getDimSize(dim) / blocks;
-    if (size % 16 != 0)
-      return dot.emitOpError("expected blocks of a multiple of 16 elements, "
-                             "got ")
-             << size;
+    int64_t step = dot.blocksAlongK() && isFP8(dot.getScaled()) ? 32 : 16;
+    if (size % step != 0)
+      return dot.emitOpError("expected blocks of a multiple of ")
+             << step << " elements, got " << size;
     Operand rows =
         stager.columnsAlong(dim, dot.getScaled(), dot.getScaleA() ? "a" : "b");
     int64_t bytes =
@@ -187,6 +188,7 @@ private:
 
   /// One dot; scales stand in a buffer of factors, K along its rows.
   FailureOr<Value> byFactors(const Operand &rows) {
+    bool narrow = isFP8(dot.getScaled());
     Value factors = stager
                         .columnsAlong(dot.getScaleA() ? 1 : 0, dot.getScale(),
                                       "factors", dot.getOther())
@@ -201,11 +203,11 @@ private:
       return Value(tilegpu::DotOp::create(
           b, loc, type, rows.value, other.value, dot.getC(), rows.scales,
           /*b_scales=*/Value(), /*a_factors=*/Value(), factors, rows.transposed,
-          other.transposed, /*a_packed=*/false, /*b_packed=*/false));
+          other.transposed, /*a_packed=*/false, /*b_packed=*/false, narrow));
     return Value(tilegpu::DotOp::create(
         b, loc, type, other.value, rows.value, dot.getC(), /*a_scales=*/Value(),
         rows.scales, factors, /*b_factors=*/Value(), other.transposed,
-        rows.transposed, /*a_packed=*/false, /*b_packed=*/false));
+        rows.transposed, /*a_packed=*/false, /*b_packed=*/false, narrow));
   }
 
   /// For each block of rows (columns) of c the other operand times its scales,
@@ -282,6 +284,10 @@ LogicalResult lowerDot(OperandStager &stager, tile::DotOp dot) {
   OpBuilder b(dot);
   auto aType = cast<RankedTensorType>(dot.getA().getType());
   if (isFP8(dot.getA())) {
+    if (aType.getDimSize(1) % 32 != 0)
+      return dot.emitOpError("expected a K of a multiple of 32 for f8E4M3FN, "
+                             "got ")
+             << aType.getDimSize(1);
     Operand left = stager.columnsAlong(1, dot.getA(), "a");
     Operand right = stager.columnsAlong(0, dot.getB(), "b");
     dot.getResult().replaceAllUsesWith(
@@ -289,9 +295,6 @@ LogicalResult lowerDot(OperandStager &stager, tile::DotOp dot) {
     dot.erase();
     return success();
   }
-  if (aType.getElementTypeBitWidth() != 16)
-    return dot.emitOpError("expected operands of 16 bits or of f8E4M3FN, got ")
-           << aType.getElementType();
   int packK = packingAlongK(dot.getA(), dot.getB());
   const DistributedLayout &c = layoutOf(dot.getC());
   int64_t k = aType.getDimSize(1);
@@ -306,7 +309,7 @@ LogicalResult lowerDot(OperandStager &stager, tile::DotOp dot) {
       b, dot.getLoc(), dot.getResult().getType(), left.value, right.value,
       dot.getC(), left.scales, right.scales, /*a_factors=*/Value(),
       /*b_factors=*/Value(), left.transposed, right.transposed, left.packed,
-      right.packed);
+      right.packed, /*narrow=*/false);
   dot.getResult().replaceAllUsesWith(lowered.getResult());
   dot.erase();
   return success();

@@ -200,6 +200,20 @@ static LogicalResult verifyFactors(const DotOperand &operand,
   return success();
 }
 
+/// dot_c12; `wide` is of 16 bits.
+static LogicalResult verifyNarrow(const DotOperand &wide,
+                                  const DotOperand &quantised) {
+  DotOp op = wide.dot;
+  if (wide.element().isF16() && quantised.isQuantised() &&
+      isa<Float8E4M3FNType>(quantised.element()) && !quantised.scales() &&
+      !quantised.columnsAlongK())
+    return success();
+  return op.emitOpError("expected narrow products of an f16 operand and an "
+                        "f8E4M3FN one without scales, whose columns do not run "
+                        "along K, got ")
+         << op.getA().getType() << " and " << op.getB().getType();
+}
+
 LogicalResult DotOp::verify() {
   RankedTensorType c = getC().getType();
   const DistributedLayout &layout = LayoutAttr::of(c).getDistributed();
@@ -219,6 +233,9 @@ LogicalResult DotOp::verify() {
     if (failed(verifyOperand(operand, c, *grid, layout.numWarps())) ||
         failed(verifyFactors(operand, c, *grid, wide)))
       return failure();
+  if (getNarrow() &&
+      failed(verifyNarrow(a.isQuantised() ? b : a, a.isQuantised() ? a : b)))
+    return failure();
   if (a.k() != b.k()) // dot_c3
     return emitOpError("expected a and b to have one K, got ")
            << a.k() << " and " << b.k();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tilegpu.dot of two operands of f8E4M3FN by block-scaled mma.sync m16n8k32.
+// tilegpu.dot of two operands of f8E4M3FN, or of one that is made so
+// (`narrow`), by block-scaled mma.sync m16n8k32.
 //
 // A fragment of m16n8k32 in 8 bits is that of m16n8k16 in 16 bits with two
 // neighbours of K in the place of one element (isa::mmaA, isa::mmaB): operands
@@ -8,6 +9,7 @@
 // they are stored: a lane holds those of one row of A (column of B), four
 // groups of K in a register, of which an instruction names one byte.
 #include "DotProduct.h"
+#include "NarrowOperands.h"
 #include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -97,48 +99,110 @@ struct FP8DotPattern : TilePattern<DotOp> {
   LogicalResult
   matchAndRewrite(DotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.isFP8())
+    if (!op.isFP8() && !op.getNarrow())
       return rewriter.notifyMatchFailure(op, "left to DotToNVVM.cpp");
     if (!target.has(Feature::MmaBlockScale))
       return op.emitOpError("target ")
              << target.name << " has no mma of f8E4M3FN with block scaling";
-    Location loc = op.getLoc();
-    RankedTensorType c = op.getC().getType();
-    const DistributedLayout &layout = LayoutAttr::of(c).getDistributed();
+    const DistributedLayout &layout =
+        LayoutAttr::of(op.getC().getType()).getDistributed();
     std::optional<WarpGrid> grid = matchAccumulator(layout);
-    auto aType = dyn_cast<BufferType>(op.getA().getType());
-    auto bType = dyn_cast<BufferType>(op.getB().getType());
-    if (!grid || !aType || !bType)
-      return op.emitOpError("expected buffers, and c in the layout of an "
-                            "accumulator");
-    DotTiles dot(layout, *grid, op.getK() / 2, /*packK=*/0);
-    auto a =
-        makeBufferDotOperand(rewriter, loc, dot, /*isA=*/true, pairsOf(aType),
-                             /*rowsAreOuter=*/true, adaptor.getA());
-    auto b =
-        makeBufferDotOperand(rewriter, loc, dot, /*isA=*/false, pairsOf(bType),
-                             /*rowsAreOuter=*/true, adaptor.getB());
-    auto typeOf = [](Value scales) {
-      return scales ? cast<BufferType>(scales.getType()) : BufferType();
-    };
-    BlockScales aScales(rewriter, loc, dot, /*isA=*/true, op.getK(),
-                        typeOf(op.getAScales()), adaptor.getAScales());
-    BlockScales bScales(rewriter, loc, dot, /*isA=*/false, op.getK(),
-                        typeOf(op.getBScales()), adaptor.getBScales());
+    if (!grid)
+      return op.emitOpError("expected c in the layout of an accumulator");
+    // Pairs of elements stand for elements of 16 bits.
+    int64_t k = llvm::alignTo(op.getK(), kMma8.k);
+    DotTiles dot(layout, *grid, k / 2, /*packK=*/0);
     SmallVector<Value> sums =
-        multiplyTiles(rewriter, loc, dot,
-                      TileTypeConverter::unpack(rewriter, loc, adaptor.getC()),
-                      [&](int i, int j, int step, MutableArrayRef<Value> tile) {
-                        ArrayRef<Value> left = a->fragment(i, step);
-                        ArrayRef<Value> right = b->fragment(j, step);
-                        mma(rewriter, loc, left, right, aScales.at(i, step),
-                            bScales.at(j, step), tile);
-                      });
-    rewriter.replaceOp(op, types().pack(rewriter, loc, c, sums));
+        op.isFP8() ? multiplyBuffers(op, adaptor, dot, rewriter)
+                   : multiplyNarrowed(op, adaptor, dot, rewriter);
+    rewriter.replaceOp(
+        op, types().pack(rewriter, op.getLoc(), op.getC().getType(), sums));
     return success();
   }
 
 private:
+  static SmallVector<Value> multiplyBuffers(DotOp op, OpAdaptor adaptor,
+                                            const DotTiles &dot,
+                                            OpBuilder &builder) {
+    Location loc = op.getLoc();
+    auto operand = [&](bool isA, Value original, Value converted) {
+      return makeBufferDotOperand(builder, loc, dot, isA,
+                                  pairsOf(cast<BufferType>(original.getType())),
+                                  /*rowsAreOuter=*/true, converted);
+    };
+    auto a = operand(/*isA=*/true, op.getA(), adaptor.getA());
+    auto b = operand(/*isA=*/false, op.getB(), adaptor.getB());
+    auto typeOf = [](Value scales) {
+      return scales ? cast<BufferType>(scales.getType()) : BufferType();
+    };
+    BlockScales aScales(builder, loc, dot, /*isA=*/true, op.getK(),
+                        typeOf(op.getAScales()), adaptor.getAScales());
+    BlockScales bScales(builder, loc, dot, /*isA=*/false, op.getK(),
+                        typeOf(op.getBScales()), adaptor.getBScales());
+    return multiplyTiles(
+        builder, loc, dot,
+        TileTypeConverter::unpack(builder, loc, adaptor.getC()),
+        [&](int i, int j, int step, MutableArrayRef<Value> tile) {
+          ArrayRef<Value> left = a->fragment(i, step);
+          ArrayRef<Value> right = b->fragment(j, step);
+          mma(builder, loc, left, right, aScales.at(i, step),
+              bScales.at(j, step), tile);
+        });
+  }
+
+  static SmallVector<Value> multiplyNarrowed(DotOp op, OpAdaptor adaptor,
+                                             const DotTiles &dot,
+                                             OpBuilder &builder) {
+    Location loc = op.getLoc();
+    Type f16 = builder.getF16Type();
+    bool narrowsA = elementOf(op.getA().getType()).isF16();
+    DotTiles wide(dot);
+    wide.steps = static_cast<int>(op.getK() / kMma16.k);
+    auto rounded = makeDotOperand(builder, op, wide, narrowsA, f16,
+                                  narrowsA ? adaptor.getA() : adaptor.getB(),
+                                  /*scales=*/Value());
+    std::optional<DotFactors> factors;
+    if (Value original = narrowsA ? op.getAFactors() : op.getBFactors())
+      factors.emplace(*rounded, wide, narrowsA,
+                      cast<BufferType>(original.getType()),
+                      narrowsA ? adaptor.getAFactors() : adaptor.getBFactors(),
+                      op.getC().getType().getDimSize(narrowsA ? 1 : 0));
+    auto original =
+        cast<BufferType>((narrowsA ? op.getB() : op.getA()).getType());
+    NarrowFragments narrowed(builder, loc);
+    auto stored =
+        makeAcrossKDotOperand(builder, loc, dot, /*isA=*/!narrowsA, original,
+                              narrowsA ? adaptor.getB() : adaptor.getA());
+    BlockScales ones(builder, loc, dot, narrowsA, op.getK(), BufferType(),
+                     Value());
+    auto fragment = [&](int own, int other, int step) {
+      DotOperandLoader::Fragment halves[2];
+      for (int s = 0; s < 2 && 2 * step + s < wide.steps; ++s) {
+        ArrayRef<Value> regs = factors
+                                   ? factors->fragment(own, 2 * step + s, other)
+                                   : rounded->fragment(own, 2 * step + s);
+        halves[s].assign(regs.begin(), regs.end());
+      }
+      return narrowed.of(halves[0], halves[1]);
+    };
+    return multiplyTiles(
+        builder, loc, dot,
+        TileTypeConverter::unpack(builder, loc, adaptor.getC()),
+        [&](int i, int j, int step, MutableArrayRef<Value> tile) {
+          ArrayRef<Value> own =
+              narrowsA ? fragment(i, j, step) : fragment(j, i, step);
+          ArrayRef<Value> other = stored->fragment(narrowsA ? j : i, step);
+          mma(builder, loc, narrowsA ? own : other, narrowsA ? other : own,
+              ones.at(0, 0), ones.at(0, 0), tile);
+        });
+  }
+
+  static Type elementOf(Type type) {
+    if (auto buffer = dyn_cast<BufferType>(type))
+      return buffer.getElementType();
+    return cast<RankedTensorType>(type).getElementType();
+  }
+
   static void mma(OpBuilder &builder, Location loc, ArrayRef<Value> a,
                   ArrayRef<Value> b, BlockScales::Place aScale,
                   BlockScales::Place bScale, MutableArrayRef<Value> c) {

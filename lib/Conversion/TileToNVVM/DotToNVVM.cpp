@@ -25,7 +25,7 @@ struct DotPattern : TilePattern<DotOp> {
   LogicalResult
   matchAndRewrite(DotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op.isFP8())
+    if (op.isFP8() || op.getNarrow())
       return rewriter.notifyMatchFailure(op, "left to DotFP8ToNVVM.cpp");
     Location loc = op.getLoc();
     RankedTensorType c = op.getC().getType();

@@ -51,7 +51,7 @@ def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
     Postcondition: no `tile.dot`, `tile.dot_scaled`, `tile.reduce`,
     `tilegpu.load_quantised`.
   }];
-  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {

@@ -32,6 +32,10 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     f8E8M0FNU takes part in them without an instruction of its own. What has no
     scales is scaled by one.
 
+    `narrow`: it is the operand of 16 bits that is converted, to f8E4M3FN, after
+    its factors, saturating; the quantised one, whose columns run along M or N,
+    is multiplied as it is, by the same `mma.sync`.
+
     `a_packed`, `b_packed`: the columns of the buffer are in that order already
     (`pack_columns`).
 
@@ -47,7 +51,7 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
       is of 16 bits, and the other is quantised.
     * dot_c3: a is M x K and b is K x N (of buffers: after undoing the
       transposition) for c of M x N, K a multiple of 16 (of 32 if an operand of
-      4 bits runs along it, or if both are of 8).
+      4 bits runs along it, or if both are f8E4M3FN).
     * dot_c4: a tensor operand is in the operand layout that fits c and the
       other operand's order along K.
     * dot_c5: buffer operands have two dimensions and rows that start at
@@ -66,6 +70,9 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     * dot_c11: operands that are both f8E4M3FN are buffers whose columns run along
       K, without factors; their scales are f8E8M0FNU, one for a multiple of 32
       columns, with rows that start at multiples of 4 bytes.
+    * dot_c12: `narrow` needs one operand of f16 and one of f8E4M3FN without
+      scales, whose columns do not run along K. (Of a K of an odd multiple of 16
+      the last half of a step is zeros.)
 
     Examples:
     ```mlir
@@ -91,7 +98,7 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
                        Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$a_factors,
                        Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$b_factors,
                        UnitAttr:$a_transposed, UnitAttr:$b_transposed,
-                       UnitAttr:$a_packed, UnitAttr:$b_packed);
+                       UnitAttr:$a_packed, UnitAttr:$b_packed, UnitAttr:$narrow);
   let results = (outs TileGPU_Tile:$result);
   let assemblyFormat = [{
     $a (`scaled` `by` $a_scales^)? (`times` $a_factors^)? `,`
@@ -103,7 +110,7 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
                    "bool":$aTransposed, "bool":$bTransposed), [{
       build($_builder, $_state, c.getType(), a, b, c, ::mlir::Value(), ::mlir::Value(), ::mlir::Value(),
-            ::mlir::Value(), aTransposed, bTransposed, false, false);
+            ::mlir::Value(), aTransposed, bTransposed, false, false, false);
     }]>];
   let extraClassDeclaration = [{
     /// Both operands are f8E4M3FN.
