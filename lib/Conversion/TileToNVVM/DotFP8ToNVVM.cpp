@@ -24,6 +24,9 @@ namespace {
 using namespace tilegpu;
 
 constexpr isa::MmaShape kMma8 = isa::mmaShape(8);
+/// Half as many sets of sums as in 16 bits: steps are half as many, and
+/// registers are short beside the accumulators of swapab.
+constexpr int kIndependentFP8 = kIndependent / 2;
 
 /// `buffer` with pairs of elements along K for elements. bf16 stands for any 16
 /// bits whose fragments are i32.
@@ -147,7 +150,8 @@ private:
           ArrayRef<Value> right = b->fragment(j, step);
           mma(builder, loc, left, right, aScales.at(i, step),
               bScales.at(j, step), tile);
-        });
+        },
+        kIndependentFP8);
   }
 
   static SmallVector<Value> multiplyNarrowed(DotOp op, OpAdaptor adaptor,

@@ -6,17 +6,15 @@ using namespace mlir;
 
 namespace mlatile {
 
-/// Products that depend on each other should stand this far apart.
-constexpr int kIndependent = 4;
 /// Steps that a set of sums must have for its additions to be worth it.
 constexpr int kLeastSteps = 4;
 
 SmallVector<Value> multiplyTiles(
     OpBuilder &builder, Location loc, const DotTiles &dot, SmallVector<Value> c,
-    function_ref<void(int i, int j, int step, MutableArrayRef<Value> tile)>
-        mma) {
+    function_ref<void(int i, int j, int step, MutableArrayRef<Value> tile)> mma,
+    int independent) {
   int tiles = dot.tilesM * dot.tilesN, sets = 1;
-  while (sets * tiles < kIndependent && 2 * sets * kLeastSteps <= dot.steps)
+  while (sets * tiles < independent && 2 * sets * kLeastSteps <= dot.steps)
     sets *= 2;
   SmallVector<SmallVector<Value>> sums{std::move(c)};
   if (sets > 1) {
