@@ -14,8 +14,9 @@
 // is at most 2^8. A row without a valid candidate keeps m = -inf and l = 0; the
 // reference that is subtracted is then 0, so that -inf - -inf is never formed.
 //
-// Products are of f16, the rope part's of bf16. Scales multiply sums of scores
-// in f32, and p, in f16, on its way to the values.
+// Products are of f16, the rope part's of bf16; FP8 makes scores of e4m3 (1), or
+// scores and values (2): fp8.mlir. Scales multiply sums of scores in f32, and p,
+// in f16, on its way to the values.
 
 !ids  = tensor<?xi32, #tile.dims<BN>>
 !mask = tensor<?xi1, #tile.dims<BN>>
@@ -28,6 +29,7 @@
 !pb   = tensor<?x?xbf16, #tile.dims<BH, BN>>
 !qn   = tensor<?x?xf16, #tile.dims<BH, NOPE>>
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
+!q8   = tensor<?x?xf8E4M3FN, #tile.dims<BH, NOPE>>
 !kn   = tensor<?x?xf16, #tile.dims<BN, NOPE>>
 !knT  = tensor<?x?xf16, #tile.dims<NOPE, BN>>
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
@@ -41,6 +43,10 @@
 !vidx = !tile.view<[B, S, W], i32>
 
 func.func private @relative_scales(!ks) -> (!ks, !cand)
+func.func private @query_terms(!qn) -> (!q8, !q8)
+func.func private @scores_fp8(!q8, !rows, !s) -> !s
+func.func private @reference_fp8(!row) -> !row
+func.func private @values_fp8(!p16, !rows, !ks16, !on) -> !on
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -56,7 +62,12 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
   %ROPE = tile.param ROPE : index
   %V_ROPE = tile.param V_ROPE : i1
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
+  %FP8 = tile.param FP8 : index
+  %c2 = arith.constant 2 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %fp8 = arith.cmpi ne, %FP8, %c0 : index
+  %fp8_values = arith.cmpi eq, %FP8, %c2 : index
+  %q_high, %q_low = func.call @query_terms(%qn) : (!qn) -> (!q8, !q8)
   %ninf = tile.full %ninf_ : f32 -> !row
   %zero = tile.full %f0 : f32 -> !row
   %s_zero = tile.full %f0 : f32 -> !s
@@ -82,13 +93,20 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
       scf.yield %kp : !kn
     }
     %knT = tile.transpose %kn : !kn -> !knT
-    %s0 = scf.if %SCALE_E4M3 -> !s {
-      %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
-      scf.yield %sn : !s
+    %s0 = scf.if %fp8 -> !s {
+      %sl = func.call @scores_fp8(%q_low, %rows, %s_zero) : (!q8, !rows, !s) -> !s
+      %sh = func.call @scores_fp8(%q_high, %rows, %sl) : (!q8, !rows, !s) -> !s
+      scf.yield %sh : !s
     } else {
-      %ksT = tile.transpose %ks : !ks -> !ksT
-      %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
-      scf.yield %sn : !s
+      %sw = scf.if %SCALE_E4M3 -> !s {
+        %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
+        scf.yield %sn : !s
+      } else {
+        %ksT = tile.transpose %ks : !ks -> !ksT
+        %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
+        scf.yield %sn : !s
+      }
+      scf.yield %sw : !s
     }
     %s1 = scf.if %has_rope -> !s {
       %kr = tile.dequant %rows rope : !rows -> !kr
@@ -109,9 +127,20 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %okb = tile.broadcast %ok along 0 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
-    %mt = tile.reduce maximumf %s along 1 : !s -> !row
-    %most = arith.addf %m0, %slack : !row
-    %over = arith.cmpf ogt, %mt, %most : !row
+    %mt0 = tile.reduce maximumf %s along 1 : !s -> !row
+    %mt = scf.if %fp8_values -> !row {
+      %below = func.call @reference_fp8(%mt0) : (!row) -> !row
+      scf.yield %below : !row
+    } else {
+      scf.yield %mt0 : !row
+    }
+    %limit = scf.if %fp8_values -> !row {
+      scf.yield %m0 : !row
+    } else {
+      %most = arith.addf %m0, %slack : !row
+      scf.yield %most : !row
+    }
+    %over = arith.cmpf ogt, %mt, %limit : !row
     %m1 = arith.select %over, %mt, %m0 : !rowm, !row
     %none = arith.cmpf oeq, %m1, %ninf : !row
     %ref = arith.select %none, %zero, %m1 : !rowm, !row
@@ -135,13 +164,19 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %pb = arith.truncf %pu : !s to !pb
     %an = tile.broadcast %a along 1 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %on2 = scf.if %SCALE_E4M3 -> !on {
-      %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
-      scf.yield %on3 : !on
+    %r16 = arith.truncf %r : !ks to !ks16
+    %on2 = scf.if %fp8_values -> !on {
+      %o8 = func.call @values_fp8(%p16, %rows, %r16, %on1) : (!p16, !rows, !ks16, !on) -> !on
+      scf.yield %o8 : !on
     } else {
-      %r16 = arith.truncf %r : !ks to !ks16
-      %on3 = tile.dot_scaled %p16, %kn, %r16, %on1 : !p16, !kn, !ks16, !on
-      scf.yield %on3 : !on
+      %ow = scf.if %SCALE_E4M3 -> !on {
+        %on3 = tile.dot %p16, %kn, %on1 : !p16, !kn, !on
+        scf.yield %on3 : !on
+      } else {
+        %on3 = tile.dot_scaled %p16, %kn, %r16, %on1 : !p16, !kn, !ks16, !on
+        scf.yield %on3 : !on
+      }
+      scf.yield %ow : !on
     }
     %or2 = scf.if %V_ROPE -> !or {
       %vr = tile.dequant %rows rope : !rows -> !kr

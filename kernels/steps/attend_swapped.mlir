@@ -20,11 +20,13 @@
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
 !qnT  = tensor<?x?xf16, #tile.dims<NOPE, BH>>
 !qrT  = tensor<?x?xbf16, #tile.dims<ROPE, BH>>
+!q8   = tensor<?x?xf8E4M3FN, #tile.dims<BH, NOPE>>
 !kn   = tensor<?x?xf16, #tile.dims<BN, NOPE>>
 !knT  = tensor<?x?xf16, #tile.dims<NOPE, BN>>
 !kr   = tensor<?x?xbf16, #tile.dims<BN, ROPE>>
 !krT  = tensor<?x?xbf16, #tile.dims<ROPE, BN>>
 !ks   = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
+!ks16 = tensor<?x?xf16, #tile.dims<BN, GROUPS>>
 !ksT  = tensor<?x?xf32, #tile.dims<GROUPS, BN>>
 !on   = tensor<?x?xf32, #tile.dims<NOPE, BH>>
 !or   = tensor<?x?xf32, #tile.dims<ROPE, BH>>
@@ -32,6 +34,10 @@
 !vidx = !tile.view<[B, S, W], i32>
 
 func.func private @relative_scales(!ks) -> (!ks, !cand)
+func.func private @query_terms(!qn) -> (!q8, !q8)
+func.func private @scores_fp8_swapped(!q8, !rows, !s) -> !s
+func.func private @reference_fp8(!row) -> !row
+func.func private @values_fp8_swapped(!p16, !rows, !ks16, !on) -> !on
 
 // Candidates %begin .. %end - 1 of row (%b, %t) of one list; %unit: of the
 // query, what its scores are multiplied by.
@@ -47,7 +53,12 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
   %ROPE = tile.param ROPE : index
   %V_ROPE = tile.param V_ROPE : i1
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
+  %FP8 = tile.param FP8 : index
+  %c2 = arith.constant 2 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %fp8 = arith.cmpi ne, %FP8, %c0 : index
+  %fp8_values = arith.cmpi eq, %FP8, %c2 : index
+  %q_high, %q_low = func.call @query_terms(%qn) : (!qn) -> (!q8, !q8)
   %qnT = tile.transpose %qn : !qn -> !qnT
   %qrT = tile.transpose %qr : !qr -> !qrT
   %ninf = tile.full %ninf_ : f32 -> !row
@@ -72,12 +83,19 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
       %kp = tile.dequant %rows payload : !rows -> !kn
       scf.yield %kp : !kn
     }
-    %s0 = scf.if %SCALE_E4M3 -> !s {
-      %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
-      scf.yield %sn : !s
+    %s0 = scf.if %fp8 -> !s {
+      %sl = func.call @scores_fp8_swapped(%q_low, %rows, %s_zero) : (!q8, !rows, !s) -> !s
+      %sh = func.call @scores_fp8_swapped(%q_high, %rows, %sl) : (!q8, !rows, !s) -> !s
+      scf.yield %sh : !s
     } else {
-      %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
-      scf.yield %sn : !s
+      %sw = scf.if %SCALE_E4M3 -> !s {
+        %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
+        scf.yield %sn : !s
+      } else {
+        %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
+        scf.yield %sn : !s
+      }
+      scf.yield %sw : !s
     }
     %s1 = scf.if %has_rope -> !s {
       %kr = tile.dequant %rows rope : !rows -> !kr
@@ -97,7 +115,13 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %okb = tile.broadcast %ok along 1 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
 
-    %mt = tile.reduce maximumf %s along 0 : !s -> !row
+    %most = tile.reduce maximumf %s along 0 : !s -> !row
+    %mt = scf.if %fp8_values -> !row {
+      %below = func.call @reference_fp8(%most) : (!row) -> !row
+      scf.yield %below : !row
+    } else {
+      scf.yield %most : !row
+    }
     %m1 = arith.maximumf %m0, %mt : !row
     %none = arith.cmpf oeq, %m1, %ninf : !row
     %ref = arith.select %none, %zero, %m1 : !rowm, !row
@@ -122,13 +146,20 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %knT = tile.transpose %kn : !kn -> !knT
     %an = tile.broadcast %a along 0 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %on2 = scf.if %SCALE_E4M3 -> !on {
-      %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
-      scf.yield %on3 : !on
+    %r16 = arith.truncf %r : !ks to !ks16
+    %on2 = scf.if %fp8_values -> !on {
+      %o8 = func.call @values_fp8_swapped(%p16, %rows, %r16, %on1) : (!p16, !rows, !ks16, !on) -> !on
+      scf.yield %o8 : !on
     } else {
-      %rT = tile.transpose %r : !ks -> !ksT
-      %on3 = tile.dot_scaled %knT, %p, %rT, %on1 {scale_a} : !knT, !s, !ksT, !on
-      scf.yield %on3 : !on
+      %ow = scf.if %SCALE_E4M3 -> !on {
+        %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
+        scf.yield %on3 : !on
+      } else {
+        %rT = tile.transpose %r : !ks -> !ksT
+        %on3 = tile.dot_scaled %knT, %p, %rT, %on1 {scale_a} : !knT, !s, !ksT, !on
+        scf.yield %on3 : !on
+      }
+      scf.yield %ow : !on
     }
     %or2 = scf.if %V_ROPE -> !or {
       %vr = tile.dequant %rows rope : !rows -> !kr

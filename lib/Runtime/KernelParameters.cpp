@@ -5,6 +5,7 @@
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Target/Format.h"
+#include "mlatile/Target/Target.h"
 
 #include <charconv>
 
@@ -59,13 +60,13 @@ void addParams(KernelSpec &spec,
   for (const auto &[name, value] : given) {
     for (const char *own :
          {"FMT", "EXTRA", "HAS_EXTRA", "HAS_LENGTH", "HAS_EXTRA_LENGTH",
-          "HAS_SINK", "SPLIT", "DEPENDENT", "SLICES", "LSE"})
+          "HAS_SINK", "SPLIT", "DEPENDENT", "SLICES", "LSE", "FP8"})
       if (name == own)
         throw ArgumentError(
             "params", "expected none of `FMT`, `EXTRA`, `HAS_EXTRA`, "
                       "`HAS_LENGTH`, `HAS_EXTRA_LENGTH`, `HAS_SINK`, `SPLIT`, "
-                      "`DEPENDENT`, `SLICES` and `LSE`, which the call binds, "
-                      "got `" +
+                      "`DEPENDENT`, `SLICES`, `LSE` and `FP8`, which the "
+                      "call binds, got `" +
                           name + "`");
     spec.params[name] = value;
   }
@@ -82,6 +83,30 @@ int64_t boundNumber(const std::map<std::string, std::string> &params,
     std::from_chars(text.data(), text.data() + text.size(), value);
   }
   return value > 0 ? value : otherwise;
+}
+
+/// The kernels' parameter FP8 in that mode.
+int fp8Of(const std::string &compute) {
+  if (compute == "fp8")
+    return 1;
+  return compute == "fp8_fast" ? 2 : 0;
+}
+
+/// Why a mode of FP8 is not for this problem.
+std::optional<std::string> declineFP8(const Problem &problem) {
+  std::string mode = "compute `" + problem.compute + "`";
+  for (const std::string &name : {problem.kvFormat, problem.extraFormat()})
+    if (formatNamed("kv_format", name).payload == PayloadType::E2M1)
+      return mode + " is refused for `" + name +
+             "`: its scales are e4m3 per 16";
+  const Target &target = targetNamed(problem.target);
+  if (!target.has(Feature::MmaBlockScale))
+    return mode + " needs mma of e4m3 with block scaling, which target `" +
+           std::string(target.name) + "` has not";
+  if (problem.source && problem.source->text.find("FP8 :") == std::string::npos)
+    return mode + ": kernel file `" + problem.source->name +
+           "` has no parameter FP8";
+  return std::nullopt;
 }
 
 /// A kernel file that knows of a second cache has the parameter HAS_EXTRA;
@@ -116,6 +141,10 @@ std::vector<Tiles> allTilesOf(const std::string &kernel,
     throw UnsupportedError("no tile of `" + kernel + "` holds keys of " +
                            std::to_string(format.dimQK()) + " elements, as `" +
                            std::string(format.name) + "` has");
+  // Fragments of 1024 elements in FP8 do not fit beside the accumulators.
+  if (fp8Of(problem.compute) && kernel == "swapab" && format.dimQK() > 576)
+    for (Tiles &tiles : fitting)
+      tiles.warps *= 2;
   Tiles tiles = fitting.back();
   auto bind = [&](const std::map<std::string, std::string> &params) {
     tiles.heads = boundNumber(params, "BH", tiles.heads);
@@ -173,6 +202,8 @@ KernelSpec attentionSpec(const std::string &file, const Problem &problem,
     spec.params["HAS_EXTRA"] = boolean(extra);
     spec.params["HAS_EXTRA_LENGTH"] = boolean(problem.hasExtraLengths);
   }
+  if (int fp8 = fp8Of(plan.compute))
+    spec.params["FP8"] = std::to_string(fp8);
   spec.target = plan.target;
   spec.source = problem.source;
   if (spec.source)
@@ -185,16 +216,8 @@ std::optional<std::string> declineCommon(const Problem &problem) {
   if (problem.extraWidth && !takesSecondCache(problem))
     return "kernel file `" + problem.source->name +
            "` takes one cache: it has no parameter HAS_EXTRA";
-  const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  const CacheFormat &extra =
-      formatNamed("extra_kv_format", problem.extraFormat());
-  bool fp8 = problem.compute == "fp8" || problem.compute == "fp8_fast";
-  for (const CacheFormat *each : {&format, &extra})
-    if (fp8 && each->payload == PayloadType::E2M1)
-      return "compute `" + problem.compute + "` is refused for `" +
-             std::string(each->name) + "`: its scales are e4m3 per 16";
-  if (fp8)
-    return "compute `" + problem.compute + "` is not built yet (`bf16` is)";
+  if (fp8Of(problem.compute))
+    return declineFP8(problem);
   return std::nullopt;
 }
 
@@ -210,10 +233,11 @@ std::optional<std::string> declineWholeRow(const Problem &problem) {
 }
 
 void chooseCompute(const Problem &problem, Plan &plan) {
-  plan.compute = "bf16";
-  plan.reasons.push_back(problem.compute == "auto"
-                             ? "compute: bf16, the only mode built"
-                             : "compute: bf16, as asked for");
+  bool isAuto = problem.compute == "auto";
+  plan.compute = isAuto ? "bf16" : problem.compute;
+  plan.reasons.push_back(
+      "compute: " + plan.compute +
+      (isAuto ? ", taken unless another is asked for" : ", as asked for"));
 }
 
 const char *boolean(bool value) { return value ? "true" : "false"; }

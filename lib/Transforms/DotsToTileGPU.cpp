@@ -26,6 +26,22 @@ Value columns(OpBuilder &b, Location loc, Value buffer, int64_t number,
       b.getI64IntegerAttr(number * count * type.getElementBits() / 8));
 }
 
+bool isFP8(Value operand) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  return isa<Float8E4M3FNType>(type.getElementType());
+}
+
+/// A product of two f8E4M3FN, whose columns run along K.
+Value fp8Product(OpBuilder &b, Location loc, const Operand &left,
+                 const Operand &right, Value c, Value leftScales,
+                 Value rightScales) {
+  return tilegpu::DotOp::create(
+      b, loc, c.getType(), left.value, right.value, c, leftScales, rightScales,
+      /*a_factors=*/Value(), /*b_factors=*/Value(), left.transposed,
+      right.transposed, /*a_packed=*/false, /*b_packed=*/false,
+      /*narrow=*/false);
+}
+
 /// The layout of operand a (b) of a dot with that accumulator.
 DistributedLayout::Result wantedLayout(bool isA, const DistributedLayout &c,
                                        int64_t k, int packK) {
@@ -52,10 +68,10 @@ public:
     // Of the scaled operand, the dimension along which the blocks lie.
     int dim = dot.blocksAlongK() ? 1 - scaledDim : scaledDim;
     int64_t size = scaled.getDimSize(dim) / blocks;
-    if (size % 16 != 0)
-      return dot.emitOpError("expected blocks of a multiple of 16 elements, "
-                             "got ")
-             << size;
+    int64_t step = dot.blocksAlongK() && isFP8(dot.getScaled()) ? 32 : 16;
+    if (size % step != 0)
+      return dot.emitOpError("expected blocks of a multiple of ")
+             << step << " elements, got " << size;
     Operand rows =
         stager.columnsAlong(dim, dot.getScaled(), dot.getScaleA() ? "a" : "b");
     int64_t bytes =
@@ -64,6 +80,8 @@ public:
     if (bytes % 16 != 0)
       return dot.emitOpError("expected blocks of a multiple of 16 bytes, got ")
              << bytes;
+    if (isa<Float8E8M0FNUType>(dot.getScale().getType().getElementType()))
+      return byBlockScales(rows);
     if (dot.blocksAlongK())
       return alongK(rows);
     return dot.getOther().getType().getElementType().isF32() ? alongOuter(rows)
@@ -133,8 +151,10 @@ private:
     if (failed(scales))
       return failure();
     // Columns of both run along K.
-    int pack = tilegpu::packing(
-        cast<tilegpu::BufferType>(rows.value.getType()).getElementType());
+    int pack = 0;
+    if (!isFP8(dot.getOther()))
+      pack = tilegpu::packing(
+          cast<tilegpu::BufferType>(rows.value.getType()).getElementType());
     Operand other =
         stager.columnsAlong(scaledDim, dot.getOther(),
                             dot.getScaleA() ? "b" : "a", /*beside=*/{}, pack);
@@ -155,8 +175,20 @@ private:
     return sum;
   }
 
+  /// One dot of f8E4M3FN whose mma scales.
+  FailureOr<Value> byBlockScales(const Operand &rows) {
+    Value scales =
+        stager.columnsAlong(dot.getBlockDim(), dot.getScale(), "scale").value;
+    Operand other = stager.columnsAlong(scaledDim, dot.getOther(),
+                                        dot.getScaleA() ? "b" : "a");
+    if (dot.getScaleA())
+      return fp8Product(b, loc, rows, other, dot.getC(), scales, Value());
+    return fp8Product(b, loc, other, rows, dot.getC(), Value(), scales);
+  }
+
   /// One dot; scales stand in a buffer of factors, K along its rows.
   FailureOr<Value> byFactors(const Operand &rows) {
+    bool narrow = isFP8(dot.getScaled());
     Value factors = stager
                         .columnsAlong(dot.getScaleA() ? 1 : 0, dot.getScale(),
                                       "factors", dot.getOther())
@@ -171,11 +203,11 @@ private:
       return Value(tilegpu::DotOp::create(
           b, loc, type, rows.value, other.value, dot.getC(), rows.scales,
           /*b_scales=*/Value(), /*a_factors=*/Value(), factors, rows.transposed,
-          other.transposed, /*a_packed=*/false, /*b_packed=*/false));
+          other.transposed, /*a_packed=*/false, /*b_packed=*/false, narrow));
     return Value(tilegpu::DotOp::create(
         b, loc, type, other.value, rows.value, dot.getC(), /*a_scales=*/Value(),
         rows.scales, factors, /*b_factors=*/Value(), other.transposed,
-        rows.transposed, /*a_packed=*/false, /*b_packed=*/false));
+        rows.transposed, /*a_packed=*/false, /*b_packed=*/false, narrow));
   }
 
   /// For each block of rows (columns) of c the other operand times its scales,
@@ -251,9 +283,18 @@ private:
 LogicalResult lowerDot(OperandStager &stager, tile::DotOp dot) {
   OpBuilder b(dot);
   auto aType = cast<RankedTensorType>(dot.getA().getType());
-  if (aType.getElementTypeBitWidth() != 16)
-    return dot.emitOpError("expected 16-bit operands, got ")
-           << aType.getElementType();
+  if (isFP8(dot.getA())) {
+    if (aType.getDimSize(1) % 32 != 0)
+      return dot.emitOpError("expected a K of a multiple of 32 for f8E4M3FN, "
+                             "got ")
+             << aType.getDimSize(1);
+    Operand left = stager.columnsAlong(1, dot.getA(), "a");
+    Operand right = stager.columnsAlong(0, dot.getB(), "b");
+    dot.getResult().replaceAllUsesWith(
+        fp8Product(b, dot.getLoc(), left, right, dot.getC(), Value(), Value()));
+    dot.erase();
+    return success();
+  }
   int packK = packingAlongK(dot.getA(), dot.getB());
   const DistributedLayout &c = layoutOf(dot.getC());
   int64_t k = aType.getDimSize(1);
@@ -268,7 +309,7 @@ LogicalResult lowerDot(OperandStager &stager, tile::DotOp dot) {
       b, dot.getLoc(), dot.getResult().getType(), left.value, right.value,
       dot.getC(), left.scales, right.scales, /*a_factors=*/Value(),
       /*b_factors=*/Value(), left.transposed, right.transposed, left.packed,
-      right.packed);
+      right.packed, /*narrow=*/false);
   dot.getResult().replaceAllUsesWith(lowered.getResult());
   dot.erase();
   return success();

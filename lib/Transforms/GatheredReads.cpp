@@ -43,6 +43,8 @@ public:
     case tile::RowField::Payload:
       break;
     }
+    if (isa<Float8E4M3FNType>(type.getElementType()))
+      return readAsStored();
     if (type.getElementTypeBitWidth() != 16)
       return dequant.emitOpError("expected a 16-bit element type, got ")
              << type.getElementType();
@@ -59,6 +61,13 @@ private:
     Value rope = viewColumns(b, loc, stage.rows, format.ropeOffset, format.rope,
                              b.getBF16Type());
     return Value(tilegpu::LoadSharedOp::create(b, loc, type, rope));
+  }
+
+  /// The payload (dequant_c6: it is of that type).
+  FailureOr<Value> readAsStored() {
+    Value payload =
+        viewColumns(b, loc, stage.rows, 0, format.nope, type.getElementType());
+    return Value(tilegpu::LoadSharedOp::create(b, loc, type, payload));
   }
 
   FailureOr<Value> readOperand() {
@@ -115,8 +124,10 @@ private:
                        format.groups(), element);
   }
 
-  /// The scales of a stage as f32.
+  /// The scales of a stage as f32, or as they are stored (dequant_c6).
   FailureOr<Value> readScales() {
+    if (isa<Float8E8M0FNUType>(type.getElementType()))
+      return Value(tilegpu::LoadSharedOp::create(b, loc, type, scaleView()));
     if (format.scale == ScaleType::F32)
       return Value(tilegpu::LoadSharedOp::create(b, loc, type, stage.scales));
     if (format.scale == ScaleType::E4M3) {

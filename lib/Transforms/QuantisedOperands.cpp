@@ -122,14 +122,21 @@ int operandPacking(tile::DequantOp dequant) {
 
 AccumulatorPacking accumulatorPacking(Value a, Value b) {
   AccumulatorPacking result;
-  auto packing = [](Value operand, bool whenTransposed) {
+  auto element = [](Value operand) {
+    return cast<RankedTensorType>(operand.getType()).getElementType();
+  };
+  auto packing = [&](Value operand, Value other, bool whenTransposed) {
+    // A narrow product (tilegpu.dot) reads f8E4M3FN across K.
+    if (isa<Float8E4M3FNType>(element(operand)) &&
+        element(other) != element(operand))
+      return 1;
     auto [value, transposed] = untransposed(operand);
     auto dequant = value.getDefiningOp<tile::DequantOp>();
     return dequant && transposed == whenTransposed ? operandPacking(dequant)
                                                    : 0;
   };
-  result.packM = packing(a, /*whenTransposed=*/true);
-  result.packN = packing(b, /*whenTransposed=*/false);
+  result.packM = packing(a, b, /*whenTransposed=*/true);
+  result.packN = packing(b, a, /*whenTransposed=*/false);
   return result;
 }
 

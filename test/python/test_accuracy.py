@@ -30,6 +30,17 @@ def test_inside_the_bounds(kv_format, softmax):
             assert error.error > 1e-3, error  # the rounding of the output
 
 
+@pytest.mark.parametrize("compute", ["fp8", "fp8_fast"])
+@pytest.mark.parametrize("softmax", accuracy.SOFTMAXES)
+@pytest.mark.parametrize("kv_format", accuracy.built("fp8"))
+def test_fp8_inside_the_bounds(kv_format, softmax, compute):
+    case = accuracy.problem(kv_format, softmax, 320, rows=2)
+    reference = case.reference()
+    for kernel in ("decode", "prefill", "swapab"):
+        error = accuracy.measure(case, reference, splits=1, compute=compute, kernel=kernel)
+        assert error.ok and error.lse < 1e-3, error
+
+
 @pytest.mark.parametrize("kv_format", MAIN)
 def test_problems_are_what_they_are_called(kv_format):
     for softmax, largest in accuracy.SOFTMAXES.items():

@@ -100,8 +100,6 @@ def test_wrong_argument(name, changes, text):
 @pytest.mark.parametrize(
     "changes,text",
     [
-        (dict(compute="fp8"), "compute `fp8` is not built yet"),
-        (dict(compute="fp8_fast"), "not built yet"),
         (dict(kernel="prefill", num_splits=2), "prefill: num_splits 2 is asked for"),
         (dict(kernel="swapab", num_splits=2), "swapab: num_splits 2 is asked for"),
     ],

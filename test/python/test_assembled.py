@@ -6,13 +6,14 @@ pair at each number of heads, those with any third factor: half an hour on one c
 
 import concurrent.futures
 import os
+import re
 
 import pytest
 from lowered_kernels import needs_ptxas
 from second_caches import KERNELS, MAIN, PAIRS
 
 import mlatile
-from mlatile.testing import covering
+from mlatile.testing import FORMATS, covering
 
 STRENGTH = int(os.environ.get("MLATILE_SWEEP", 2))
 CACHES = [*((name, None) for name in MAIN), *PAIRS]
@@ -20,7 +21,7 @@ VARIANTS = [(kernel, *formats) for kernel in KERNELS for formats in CACHES]
 PARTS = ("kernel", "kv_format", "extra_kv_format")
 OTHERS = dict(
     num_heads=[1, 8, 11, 16, 22, 64, 80, 128], target=["sm_120a", "sm_121a"], num_splits=[1, 2],
-    has_topk_length=[False, True], has_extra_topk_length=[False, True], has_sink=[False, True], lse_base=[None, "2", "e"],
+    compute=["bf16", "fp8", "fp8_fast"], has_topk_length=[False, True], has_extra_topk_length=[False, True], has_sink=[False, True], lse_base=[None, "2", "e"],
 )
 
 
@@ -28,6 +29,9 @@ def allowed(part):
     """Pairs that are legal, splits and lengths only where there are any."""
     given = dict(zip(PARTS, part["variant"])) if "variant" in part else part
     if part.get("num_splits") == 2 and given.get("kernel", "decode") != "decode":
+        return False
+    if part.get("compute", "bf16") != "bf16" and any(name and FORMATS[name].scale == "e4m3" for name in
+                                                     (given.get("kv_format"), given.get("extra_kv_format"))):
         return False
     if part.get("has_extra_topk_length") and given.get("extra_kv_format", "") is None:
         return False
@@ -75,9 +79,9 @@ def test_which_they_are(plans):
         for kernel in KERNELS:
             assert any(name.startswith(f"{kernel}-{kernel}-") for name in here)
         for main, extra in CACHES:
-            pair = f"-EXTRA={extra or main}-FMT={main}-HAS_EXTRA={'true' if extra else 'false'}-"
-            assert any(pair in name for name in names), pair
-        for option in ("SPLIT=true", "SPLIT=false", "HAS_LENGTH=true", "HAS_LENGTH=false", "HAS_EXTRA_LENGTH=true",
+            pair = rf"-EXTRA={extra or main}-FMT={main}(-FP8=\d)?-HAS_EXTRA={'true' if extra else 'false'}-"
+            assert any(re.search(pair, name) for name in names), pair
+        for option in ("FP8=1", "FP8=2", "SPLIT=true", "SPLIT=false", "HAS_LENGTH=true", "HAS_LENGTH=false", "HAS_EXTRA_LENGTH=true",
                        "HAS_SINK=true", "LSE=0", "LSE=1", "LSE=2"):
             assert any(f"-{option}-" in name for name in here), (target, option)
     assert any(name.startswith("decode-merge-") for name in names)

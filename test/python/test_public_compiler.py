@@ -292,10 +292,19 @@ def test_c9b_the_multiplication_is_the_one_that_was_asked_for(kv_format, kernel,
 @every_kernel
 @pytest.mark.parametrize("compute", ["fp8", "fp8_fast"])
 def test_c9b_no_fallback_in_silence(compute, kernel):
-    """A mode that is not there is refused."""
+    """FP8 is FP8: block-scaled `mma`, beside those of the rope part and, in `fp8`, of the values. Where the target or the
+    format has none it is refused."""
     for kv_format in MAIN:
-        support = mlatile.supported(**SHAPE | dict(kv_format=kv_format, kernel=kernel, compute=compute, num_splits=1))
-        assert not support.ok and f"compute `{compute}`" in support.reason
+        problem = SHAPE | dict(kv_format=kv_format, kernel=kernel, compute=compute, num_splits=1)
+        here, hopper = (mlatile.supported(**problem | dict(target=target)) for target in ("sm_120a", "sm_90a"))
+        assert not hopper.ok and f"compute `{compute}`" in hopper.reason
+        if FORMATS[kv_format].scale == "e4m3":
+            assert not here.ok and f"compute `{compute}` is refused for `{kv_format}`" in here.reason
+            continue
+        kinds = set(re.findall(r"\bmma\.sync[\w.:]*", mlatile.compile(mlatile.plan(**problem | dict(target="sm_120a"))).ptx))
+        block = {kind for kind in kinds if "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0" in kind}
+        others = {kind.split("m16n8k16.row.col.f32.")[1].split(".")[0] for kind in kinds - block}
+        assert block and others == ({"bf16"} if FORMATS[kv_format].rope else set()) | ({"f16"} if compute == "fp8" else set())
 
 
 @every_format

@@ -93,15 +93,23 @@ LogicalResult DotScaledOp::verify() {
   StringRef otherName = getScaleA() ? "b" : "a";
   StringRef outerName = getScaleA() ? "M" : "N";
   Type element = getScaled().getType().getElementType();
-  if (!element.isBF16() && !element.isF16()) // dot_scaled_c2
+  bool isFP8 = isa<Float8E4M3FNType>(element);
+  if (!element.isBF16() && !element.isF16() && !isFP8) // dot_scaled_c2
     return emitOpError() << "expected " << scaledName
-                         << " of element type bf16 or f16, got " << element;
-  if ((!scale.getElementType().isF32() && scale.getElementType() != element) ||
-      !c.getElementType().isF32()) // dot_scaled_c3
-    return emitOpError() << "expected c of element type f32 and scale of f32 "
-                            "or "
-                         << element << ", got " << c.getElementType() << " and "
-                         << scale.getElementType();
+                         << " of element type bf16, f16 or f8E4M3FN, got "
+                         << element;
+  Type scaleType = scale.getElementType();
+  bool isScale = scaleType.isF32() || scaleType == element;
+  if (isFP8)
+    isScale = isa<Float8E8M0FNUType, Float16Type, Float32Type>(scaleType);
+  if (!isScale || !c.getElementType().isF32()) { // dot_scaled_c3
+    auto error = emitOpError("expected c of element type f32 and scale of f32");
+    if (isFP8)
+      error << ", f16 or f8E8M0FNU";
+    else
+      error << " or " << element;
+    return error << ", got " << c.getElementType() << " and " << scaleType;
+  }
   SmallVector<Attribute> da = dimsOf(a), db = dimsOf(b), ds = dimsOf(scale);
   if (failed(verifyDotDims(*this, da, db, dimsOf(c)))) // dot_scaled_c4
     return failure();
@@ -120,10 +128,14 @@ LogicalResult DotScaledOp::verify() {
     return emitOpError() << "expected " << otherName << " of element type "
                          << expected << " for blocks along "
                          << (alongK ? "K" : outerName) << ", got " << other;
-  if (alongK && !scale.getElementType().isF32())
-    return emitOpError() << "expected scale of element type f32 for blocks "
-                            "along K, got "
-                         << scale.getElementType();
+  if (alongK && !scaleType.isF32() && !isa<Float8E8M0FNUType>(scaleType))
+    return emitOpError() << "expected scale of element type f32"
+                         << (isFP8 ? " or f8E8M0FNU" : "")
+                         << " for blocks along K, got " << scaleType;
+  if (!alongK && isFP8 && !scaleType.isF16())
+    return emitOpError() << "expected scale of element type f16 for blocks "
+                            "along "
+                         << outerName << " of f8E4M3FN, got " << scaleType;
   // dot_scaled_c6
   int dim = same0 ? 1 : 0;
   auto blocks = dyn_cast_if_present<IntegerAttr>(ds[dim]);

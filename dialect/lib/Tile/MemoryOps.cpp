@@ -82,13 +82,16 @@ StringRef DequantOp::getSizeField() {
 /// dequant_c5: the element types that a field may be read as.
 static bool isElementOf(RowField field, Type element) {
   switch (field) {
-  case RowField::Nope:
   case RowField::Payload:
+    if (isa<Float8E4M3FNType>(element))
+      return true;
+    [[fallthrough]];
+  case RowField::Nope:
     return element.isBF16() || element.isF16() || element.isF32();
   case RowField::Rope:
     return element.isBF16() || element.isF32();
   case RowField::Scale:
-    return element.isF32();
+    return element.isF32() || isa<Float8E8M0FNUType>(element);
   }
   return false;
 }
@@ -96,12 +99,13 @@ static bool isElementOf(RowField field, Type element) {
 static StringRef elementsOf(RowField field) {
   switch (field) {
   case RowField::Nope:
-  case RowField::Payload:
     return "bf16, f16 or f32";
+  case RowField::Payload:
+    return "bf16, f16, f32 or f8E4M3FN";
   case RowField::Rope:
     return "bf16 or f32";
   case RowField::Scale:
-    return "f32";
+    return "f32 or f8E8M0FNU";
   }
   return {};
 }
@@ -134,5 +138,13 @@ LogicalResult DequantOp::verify() {
   if (!isElementOf(getField(), element)) // dequant_c5
     return emitOpError() << "expected element type " << elementsOf(getField())
                          << " for " << field << ", got " << element;
+  if (const CacheFormat *format = rows.getCacheFormat())
+    if ((isa<Float8E4M3FNType>(element) &&
+         format->payload != PayloadType::E4M3) ||
+        (isa<Float8E8M0FNUType>(element) &&
+         format->scale != ScaleType::UE8M0)) // dequant_c6
+      return emitOpError() << "format \"" << rows.getFormat().getValue()
+                           << "\" does not store its " << field << " as "
+                           << element;
   return success();
 }

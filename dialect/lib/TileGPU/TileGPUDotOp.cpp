@@ -45,8 +45,11 @@ struct DotOperand {
   int64_t outer() const { return isA ? rows() : cols(); }
   int64_t k() const { return isA ? cols() : rows(); }
   bool columnsAlongK() const { return isA != transposed; }
+  /// Converted in registers, to the type of the other one.
   bool isQuantised() const {
-    return buffer() && isa<Float8E4M3FNType, Float4E2M1FNType>(element());
+    DotOp dot = this->dot;
+    return buffer() && isa<Float8E4M3FNType, Float4E2M1FNType>(element()) &&
+           !dot.isFP8();
   }
   /// Along K or along M (N); 0 where the operand does not say.
   int packK() const {
@@ -57,6 +60,11 @@ struct DotOperand {
   }
 };
 } // namespace
+
+bool DotOp::isFP8() {
+  return isa<Float8E4M3FNType>(DotOperand(*this, true).element()) &&
+         isa<Float8E4M3FNType>(DotOperand(*this, false).element());
+}
 
 int DotOp::getPackK() {
   return std::max(DotOperand(*this, true).packK(),
@@ -86,6 +94,33 @@ static LogicalResult verifyScales(Operation *op, StringRef name,
   return success();
 }
 
+/// Checks an operand of a product of two f8E4M3FN.
+static LogicalResult verifyFP8(const DotOperand &operand) {
+  DotOp op = operand.dot;
+  bool isPacked = operand.isA ? op.getAPacked() : op.getBPacked();
+  if (!operand.buffer() || !operand.columnsAlongK() || operand.factors() ||
+      isPacked)
+    return op.emitOpError("expected '")
+           << operand.name()
+           << "' of two f8E4M3FN to be a buffer with columns along K, neither "
+              "packed nor with factors, got "
+           << operand.type();
+  if (!operand.scales())
+    return success();
+  if (failed(
+          verifyScales(op, operand.name(), operand.buffer(), operand.scales())))
+    return failure();
+  auto type = cast<BufferType>(operand.scales().getType());
+  if (!isa<Float8E8M0FNUType>(type.getElementType()) ||
+      operand.k() / type.getCols() % 32 != 0 || type.getStrideBytes() % 4 != 0)
+    return op.emitOpError("expected scales of '")
+           << operand.name()
+           << "' of two f8E4M3FN to be f8E8M0FNU, one for a multiple of 32 "
+              "columns, in rows at multiples of 4 bytes, got "
+           << type;
+  return success();
+}
+
 /// Checks one operand against c and K.
 static LogicalResult verifyOperand(const DotOperand &operand,
                                    RankedTensorType c, const WarpGrid &grid,
@@ -107,7 +142,7 @@ static LogicalResult verifyOperand(const DotOperand &operand,
     return op.emitOpError("expected ")
            << outer << (operand.isA ? " rows" : " columns") << " of '" << name
            << "' to match c, got " << operand.outer();
-  int64_t step = std::max(16, 8 << op.getPackK());
+  int64_t step = op.isFP8() ? 32 : std::max(16, 8 << op.getPackK());
   if (operand.k() % step != 0) // dot_c3
     return op.emitOpError("expected K to be a multiple of ")
            << step << ", got " << operand.k();
@@ -116,6 +151,8 @@ static LogicalResult verifyOperand(const DotOperand &operand,
     return op.emitOpError("expected c with ")
            << (operand.isA ? "rows" : "columns") << " packed as those of '"
            << name << "', got " << c;
+  if (op.isFP8())
+    return verifyFP8(operand); // dot_c11
   if (!buffer && operandLayout(operand.isA, operand.rows(), operand.cols(),
                                op.getPackK(), grid, numWarps) !=
                      LayoutAttr::of(operand.type()).getDistributed()) // dot_c4
@@ -130,8 +167,9 @@ static LogicalResult verifyOperand(const DotOperand &operand,
   if (isPacked && (!buffer || operand.isQuantised() ||
                    !operand.columnsAlongK() || op.getPackK() == 0)) // dot_c10
     return op.emitOpError("expected a packed '")
-           << name << "' to be a 16-bit buffer with columns along K, beside a "
-                      "quantised operand with columns along K, got "
+           << name
+           << "' to be a 16-bit buffer with columns along K, beside a "
+              "quantised operand with columns along K, got "
            << operand.type();
   return verifyScales(op, name, buffer, operand.scales());
 }
@@ -151,15 +189,29 @@ static LogicalResult verifyFactors(const DotOperand &operand,
               type.getCols() == operand.k() && size % type.getRows() == 0 &&
               type.getStrideBytes() % 4 == 0;
   int64_t group = fits ? size / type.getRows() : 0;
-  int64_t block = dim == 1 ? std::max(8 << grid.packN, 8)
-                           : std::max(8 << grid.packM, 16);
+  int64_t block =
+      dim == 1 ? std::max(8 << grid.packN, 8) : std::max(8 << grid.packM, 16);
   if (!fits || !llvm::isPowerOf2_64(group) || group < block) // dot_c9
     return op.emitOpError("expected factors of '")
-           << operand.name() << "' of " << element << ", with "
-           << operand.k() << " columns and a row for each group (a power of "
+           << operand.name() << "' of " << element << ", with " << operand.k()
+           << " columns and a row for each group (a power of "
            << "two, at least " << block << ") of the " << size
            << (dim == 1 ? " columns" : " rows") << " of c, got " << type;
   return success();
+}
+
+/// dot_c12; `wide` is of 16 bits.
+static LogicalResult verifyNarrow(const DotOperand &wide,
+                                  const DotOperand &quantised) {
+  DotOp op = wide.dot;
+  if (wide.element().isF16() && quantised.isQuantised() &&
+      isa<Float8E4M3FNType>(quantised.element()) && !quantised.scales() &&
+      !quantised.columnsAlongK())
+    return success();
+  return op.emitOpError("expected narrow products of an f16 operand and an "
+                        "f8E4M3FN one without scales, whose columns do not run "
+                        "along K, got ")
+         << op.getA().getType() << " and " << op.getB().getType();
 }
 
 LogicalResult DotOp::verify() {
@@ -173,14 +225,17 @@ LogicalResult DotOp::verify() {
   DotOperand a(*this, /*isA=*/true), b(*this, /*isA=*/false);
   Type wide = a.isQuantised() ? b.element() : a.element();
   bool both = a.element() == b.element() || a.isQuantised() != b.isQuantised();
-  if (!both || !(wide.isBF16() || wide.isF16())) // dot_c2
-    return emitOpError("expected a and b to be both bf16 or both f16, or one "
-                       "of them quantised, got ")
+  if (!isFP8() && (!both || !(wide.isBF16() || wide.isF16()))) // dot_c2
+    return emitOpError("expected a and b to be both bf16, both f16 or both "
+                       "f8E4M3FN, or one of them quantised, got ")
            << a.element() << " and " << b.element();
   for (const DotOperand &operand : {a, b})
     if (failed(verifyOperand(operand, c, *grid, layout.numWarps())) ||
         failed(verifyFactors(operand, c, *grid, wide)))
       return failure();
+  if (getNarrow() &&
+      failed(verifyNarrow(a.isQuantised() ? b : a, a.isQuantised() ? a : b)))
+    return failure();
   if (a.k() != b.k()) // dot_c3
     return emitOpError("expected a and b to have one K, got ")
            << a.k() << " and " << b.k();
@@ -205,7 +260,7 @@ SmallVector<SharedAccess> DotOp::getSharedAccesses() {
     if (!operand.buffer())
       continue;
     std::optional<DistributedLayout> layout;
-    if (grid && !operand.isQuantised())
+    if (grid && !operand.isQuantised() && !isFP8())
       layout = operandLayout(isA, operand.rows(), operand.cols(), getPackK(),
                              *grid, accumulator.numWarps());
     if (layout && operand.transposed)

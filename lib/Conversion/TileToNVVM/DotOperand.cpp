@@ -100,8 +100,9 @@ private:
   SmallVector<Value> regs;
 };
 
-/// From shared memory, by ldmatrix. Where the other operand has K in an order of
-/// its own, either K runs along the rows here, or the columns are in that order.
+/// From shared memory, by ldmatrix. Where the other operand has K in an order
+/// of its own, either K runs along the rows here, or the columns are in that
+/// order.
 class BufferOperand : public DotOperandLoader {
 public:
   /// `rowsAreOuter`: rows of the buffer run along M (N), columns along K.
@@ -253,8 +254,16 @@ std::unique_ptr<DotOperandLoader> makeDotOperand(OpBuilder &builder, DotOp op,
   if (dot.packK && rowsAreOuter && !isPacked)
     return std::make_unique<PackedBufferOperand>(builder, loc, dot, isA, buffer,
                                                  converted);
+  return makeBufferDotOperand(builder, loc, dot, isA, buffer, rowsAreOuter,
+                              converted);
+}
+
+std::unique_ptr<DotOperandLoader>
+makeBufferDotOperand(OpBuilder &builder, Location loc, const DotTiles &dot,
+                     bool isA, BufferType buffer, bool rowsAreOuter,
+                     Value pointer) {
   return std::make_unique<BufferOperand>(builder, loc, dot, isA, buffer,
-                                         rowsAreOuter, converted);
+                                         rowsAreOuter, pointer);
 }
 
 } // namespace mlatile

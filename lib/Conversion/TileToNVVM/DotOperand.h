@@ -122,6 +122,12 @@ makeDotOperand(mlir::OpBuilder &builder, tilegpu::DotOp op, const DotTiles &dot,
                bool isA, mlir::Type element, mlir::Value converted,
                mlir::Value scales);
 
+/// Likewise of a buffer of 16 bits, `rowsAreOuter`: its columns run along K.
+std::unique_ptr<DotOperandLoader>
+makeBufferDotOperand(mlir::OpBuilder &builder, mlir::Location loc,
+                     const DotTiles &dot, bool isA, tilegpu::BufferType buffer,
+                     bool rowsAreOuter, mlir::Value pointer);
+
 /// Likewise of a quantised buffer (DotQuantisedOperand.cpp).
 std::unique_ptr<DotOperandLoader> makeQuantisedDotOperand(
     mlir::OpBuilder &builder, mlir::Location loc, const DotTiles &dot, bool isA,

@@ -6,6 +6,7 @@
 // of 16 along K it takes one fragment of A for each i and one of B for each j
 // (DotOperand.h); a fragment feeds all products of its row or column of tiles.
 #include "DotFactors.h"
+#include "DotProduct.h"
 #include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,16 +20,13 @@ namespace {
 
 using namespace tilegpu;
 
-/// Products that depend on each other should stand this far apart.
-constexpr int kIndependent = 4;
-/// Steps that a set of sums must have for its additions to be worth it.
-constexpr int kLeastSteps = 4;
-
 struct DotPattern : TilePattern<DotOp> {
   using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(DotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (op.isFP8() || op.getNarrow())
+      return rewriter.notifyMatchFailure(op, "left to DotFP8ToNVVM.cpp");
     Location loc = op.getLoc();
     RankedTensorType c = op.getC().getType();
     const DistributedLayout &layout = LayoutAttr::of(c).getDistributed();
@@ -56,9 +54,13 @@ struct DotPattern : TilePattern<DotOp> {
     auto fragmentB = [&](int i, int j, int step) {
       return bFactors ? bFactors->fragment(j, step, i) : b->fragment(j, step);
     };
-    SmallVector<Value> sums = multiply(
-        rewriter, loc, dot, fragmentA, fragmentB,
-        TileTypeConverter::unpack(rewriter, loc, adaptor.getC()), element);
+    SmallVector<Value> sums =
+        multiplyTiles(rewriter, loc, dot,
+                      TileTypeConverter::unpack(rewriter, loc, adaptor.getC()),
+                      [&](int i, int j, int step, MutableArrayRef<Value> tile) {
+                        mma(rewriter, loc, fragmentA(i, j, step),
+                            fragmentB(i, j, step), tile, element);
+                      });
     rewriter.replaceOp(op, types().pack(rewriter, loc, c, sums));
     return success();
   }
@@ -68,44 +70,6 @@ private:
     if (auto buffer = dyn_cast<BufferType>(type))
       return buffer.getElementType();
     return cast<RankedTensorType>(type).getElementType();
-  }
-
-  /// All products of the warp. With fewer than kIndependent tiles, steps are
-  /// dealt to several sets of sums, which are added in the end.
-  static SmallVector<Value>
-  multiply(OpBuilder &builder, Location loc, const DotTiles &dot,
-           function_ref<ArrayRef<Value>(int i, int j, int step)> a,
-           function_ref<ArrayRef<Value>(int i, int j, int step)> b,
-           SmallVector<Value> c, Type element) {
-    int tiles = dot.tilesM * dot.tilesN, sets = 1;
-    while (sets * tiles < kIndependent && 2 * sets * kLeastSteps <= dot.steps)
-      sets *= 2;
-    SmallVector<SmallVector<Value>> sums{std::move(c)};
-    if (sets > 1) {
-      Value zero =
-          LLVM::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0f));
-      for (int s = 1; s < sets; ++s)
-        sums.emplace_back(SmallVector<Value>(sums[0].size(), zero));
-    }
-    // The longer side outside: its fragments are then needed one after the
-    // other, and only those of the shorter side at the same time.
-    bool rowsOutside = dot.tilesM > dot.tilesN;
-    int outside = rowsOutside ? dot.tilesM : dot.tilesN;
-    int inside = rowsOutside ? dot.tilesN : dot.tilesM;
-    for (int step = 0; step < dot.steps; ++step)
-      for (int x = 0; x < outside; ++x)
-        for (int y = 0; y < inside; ++y) {
-          int i = rowsOutside ? x : y, j = rowsOutside ? y : x;
-          MutableArrayRef<Value> tile(sums[step % sets]);
-          tile = tile.slice(dot.registerOf(i, j), kMma16.regsC);
-          mma(builder, loc, a(i, j, step), b(i, j, step), tile, element);
-        }
-    for (int width = sets / 2; width > 0; width /= 2)
-      for (int s = 0; s < width; ++s)
-        for (size_t r = 0; r < sums[s].size(); ++r)
-          sums[s][r] = LLVM::FAddOp::create(builder, loc, sums[s][r],
-                                            sums[s + width][r]);
-    return sums[0];
   }
 
   static void mma(OpBuilder &builder, Location loc, ArrayRef<Value> a,
@@ -129,9 +93,10 @@ private:
 } // namespace
 
 // mma.sync of 16-bit operands and ldmatrix are in the base of all targets.
-void populateDotPatterns(TileTypeConverter &types, const Target &,
+void populateDotPatterns(TileTypeConverter &types, const Target &target,
                          RewritePatternSet &patterns) {
   patterns.add<DotPattern>(types);
+  populateFP8DotPatterns(types, target, patterns);
 }
 
 } // namespace mlatile

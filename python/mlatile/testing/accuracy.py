@@ -48,8 +48,8 @@ def problem(kv_format, softmax, width, *, rows=4, heads=16, seed=1):
     return case
 
 
-def measure(case, reference, *, splits, compute="bf16"):
-    out, lse = sparse_mla(**case.arguments(return_lse=True, num_splits=splits, compute=compute))
+def measure(case, reference, *, splits, compute="bf16", kernel="decode"):
+    out, lse = sparse_mla(**case.arguments(return_lse=True, num_splits=splits, compute=compute, kernel=kernel))
     result = compare(out, reference, lse=lse, compute=compute)
     return Error(result.error, result.cosine, float(np.abs(lse - reference.lse * LOG2_E).max()), result.ok)
 

@@ -98,3 +98,19 @@ func.func @foreign(%a: tensor<16x64xbf16, "a">, %b: tensor<64x32xbf16, "b">, %c:
   %r = tile.reduce addf %d along 1 : tensor<16x32xf32, "c"> -> tensor<16xf32, "s">
   return
 }
+
+// Products of f8E4M3FN: scales of powers of two, or of f32; and with an operand
+// of f16, which is rounded.
+// CHECK-LABEL: func.func @fp8
+func.func @fp8(%q: tensor<16x64xf8E4M3FN>, %k: tensor<32x64xf8E4M3FN>, %kt: tensor<64x32xf8E4M3FN>, %s8: tensor<2x32xf8E8M0FNU>,
+               %s32: tensor<2x32xf32>, %z: tensor<16x32xf32>, %p: tensor<16x32xf16>, %r: tensor<32x2xf16>, %o: tensor<16x64xf32>) {
+  // CHECK: tile.dot {{.*}} : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<16x32xf32>
+  %0 = tile.dot %q, %kt, %z : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<16x32xf32>
+  // CHECK: tile.dot_scaled {{.*}} : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<2x32xf8E8M0FNU>, tensor<16x32xf32>
+  %1 = tile.dot_scaled %q, %kt, %s8, %z : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<2x32xf8E8M0FNU>, tensor<16x32xf32>
+  // CHECK: tile.dot_scaled {{.*}} : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<2x32xf32>, tensor<16x32xf32>
+  %2 = tile.dot_scaled %q, %kt, %s32, %z : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<2x32xf32>, tensor<16x32xf32>
+  // CHECK: tile.dot_scaled {{.*}} : tensor<16x32xf16>, tensor<32x64xf8E4M3FN>, tensor<32x2xf16>, tensor<16x64xf32>
+  %3 = tile.dot_scaled %p, %k, %r, %o : tensor<16x32xf16>, tensor<32x64xf8E4M3FN>, tensor<32x2xf16>, tensor<16x64xf32>
+  return
+}

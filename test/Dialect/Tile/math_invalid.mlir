@@ -115,9 +115,9 @@ func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<32xf32>,
 
 // -----
 // dot_scaled_c2
-func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
-  // expected-error@+1 {{expected b of element type bf16 or f16, got 'f8E4M3FN'}}
-  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<4x32xf32>, tensor<16x32xf32>
+func.func @f(%a: tensor<16x64xf32>, %b: tensor<64x32xf32>, %s: tensor<4x32xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected b of element type bf16, f16 or f8E4M3FN, got 'f32'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf32>, tensor<64x32xf32>, tensor<4x32xf32>, tensor<16x32xf32>
   return
 }
 
@@ -212,7 +212,7 @@ func.func @f(%a: tensor<16x64xbf16>, %b: tensor<64x32xbf16>, %s: tensor<4x32xbf1
 // -----
 // dot_scaled_c2: the first operand is scaled
 func.func @f(%a: tensor<32x64xf32>, %b: tensor<64x16xbf16>, %s: tensor<32x4xf32>, %c: tensor<32x16xf32>) {
-  // expected-error@+1 {{expected a of element type bf16 or f16, got 'f32'}}
+  // expected-error@+1 {{expected a of element type bf16, f16 or f8E4M3FN, got 'f32'}}
   %0 = tile.dot_scaled %a, %b, %s, %c {scale_a} : tensor<32x64xf32>, tensor<64x16xbf16>, tensor<32x4xf32>, tensor<32x16xf32>
   return
 }
@@ -374,5 +374,29 @@ func.func @f(%x: tensor<?xf32, #tile.dims<BH>>, %y: tensor<?xf32, #tile.dims<BN>
   // expected-note@-1 {{prior use here}}
   // expected-error@+1 {{use of value '%y' expects different type than prior uses}}
   %0 = arith.addf %x, %y : tensor<?xf32, #tile.dims<BH>>
+  return
+}
+
+// -----
+// dot_scaled_c3: scales of f8E4M3FN
+func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>, %s: tensor<2x32xbf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected c of element type f32 and scale of f32, f16 or f8E8M0FNU, got 'f32' and 'bf16'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<2x32xbf16>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: f16 does not scale blocks along K
+func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>, %s: tensor<2x32xf16>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected scale of element type f32 or f8E8M0FNU for blocks along K, got 'f16'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<2x32xf16>, tensor<16x32xf32>
+  return
+}
+
+// -----
+// dot_scaled_c5: only f16 scales blocks along N of f8E4M3FN
+func.func @f(%a: tensor<16x64xf32>, %b: tensor<64x32xf8E4M3FN>, %s: tensor<64x2xf32>, %c: tensor<16x32xf32>) {
+  // expected-error@+1 {{expected scale of element type f16 for blocks along N of f8E4M3FN, got 'f32'}}
+  %0 = tile.dot_scaled %a, %b, %s, %c : tensor<16x64xf32>, tensor<64x32xf8E4M3FN>, tensor<64x2xf32>, tensor<16x32xf32>
   return
 }

@@ -41,6 +41,10 @@ func.func @gather(%kv: !tile.pool<FMT>, %bound: !tile.pool<"dsv4">, %ids: tensor
   %n = tile.dequant %s payload : !tile.rows<"dsv4", [64]> -> tensor<64x448xbf16>
   // CHECK: tile.dequant %[[S]] scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf32>
   %o = tile.dequant %s scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf32>
+  // CHECK: tile.dequant %[[S]] payload : !tile.rows<"dsv4", [64]> -> tensor<64x448xf8E4M3FN>
+  %p8 = tile.dequant %s payload : !tile.rows<"dsv4", [64]> -> tensor<64x448xf8E4M3FN>
+  // CHECK: tile.dequant %[[S]] scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf8E8M0FNU>
+  %s8 = tile.dequant %s scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf8E8M0FNU>
   // CHECK: tile.dequant %[[R]] scale : !tile.rows<FMT, [BN]> -> !f32_BN_GROUPS
   %p = tile.dequant %r scale : !tile.rows<FMT, [BN]> -> tensor<?x?xf32, #tile.dims<BN, GROUPS>>
   return

@@ -213,8 +213,32 @@ func.func @f(%r: !tile.rows<"dsv4", [8]>) {
 // -----
 // dequant_c5: scales are f32
 func.func @f(%r: !tile.rows<"dsv4", [8]>) {
-  // expected-error@+1 {{expected element type f32 for scale, got 'bf16'}}
+  // expected-error@+1 {{expected element type f32 or f8E8M0FNU for scale, got 'bf16'}}
   %0 = tile.dequant %r scale : !tile.rows<"dsv4", [8]> -> tensor<8x7xbf16>
+  return
+}
+
+// -----
+// dequant_c5: only a payload is stored so
+func.func @f(%r: !tile.rows<"dsv4", [8]>) {
+  // expected-error@+1 {{expected element type bf16, f16 or f32 for nope, got 'f8E4M3FN'}}
+  %0 = tile.dequant %r nope : !tile.rows<"dsv4", [8]> -> tensor<8x448xf8E4M3FN>
+  return
+}
+
+// -----
+// dequant_c6: numbers of 4 bits
+func.func @f(%r: !tile.rows<"dsv4_nvfp4", [8]>) {
+  // expected-error@+1 {{format "dsv4_nvfp4" does not store its payload as 'f8E4M3FN'}}
+  %0 = tile.dequant %r payload : !tile.rows<"dsv4_nvfp4", [8]> -> tensor<8x448xf8E4M3FN>
+  return
+}
+
+// -----
+// dequant_c6: scales of f32
+func.func @f(%r: !tile.rows<"glm", [8]>) {
+  // expected-error@+1 {{format "glm" does not store its scale as 'f8E8M0FNU'}}
+  %0 = tile.dequant %r scale : !tile.rows<"glm", [8]> -> tensor<8x4xf8E8M0FNU>
   return
 }
 

@@ -21,7 +21,7 @@ func.func @dot_c1_element(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<1
 
 #acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
 func.func @dot_c2(%a: !tilegpu.buffer<16x16xbf16>, %b: !tilegpu.buffer<16x8xf16>, %c: tensor<16x8xf32, #acc>) {
-  // expected-error@+1 {{expected a and b to be both bf16 or both f16, or one of them quantised, got 'bf16' and 'f16'}}
+  // expected-error@+1 {{expected a and b to be both bf16, both f16 or both f8E4M3FN, or one of them quantised, got 'bf16' and 'f16'}}
   %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x16xbf16>, !tilegpu.buffer<16x8xf16>, tensor<16x8xf32, #acc>
   return
 }
@@ -104,10 +104,10 @@ func.func @dot_c6(%a: tensor<16x16xbf16, #opA>, %b: !tilegpu.buffer<16x8xbf16>, 
 // -----
 
 #acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
-// Both are quantised.
-func.func @dot_c2_quantised(%a: !tilegpu.buffer<16x16xf8E4M3FN>, %b: !tilegpu.buffer<8x16xf8E4M3FN>, %c: tensor<16x8xf32, #acc>) {
-  // expected-error@+1 {{expected a and b to be both bf16 or both f16, or one of them quantised, got 'f8E4M3FN' and 'f8E4M3FN'}}
-  %d = tilegpu.dot %a, %b, %c {b_transposed} : !tilegpu.buffer<16x16xf8E4M3FN>, !tilegpu.buffer<8x16xf8E4M3FN>, tensor<16x8xf32, #acc>
+// Both are quantised, to 4 bits.
+func.func @dot_c2_quantised(%a: !tilegpu.buffer<16x32xf4E2M1FN>, %b: !tilegpu.buffer<8x32xf4E2M1FN>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected a and b to be both bf16, both f16 or both f8E4M3FN, or one of them quantised, got 'f4E2M1FN' and 'f4E2M1FN'}}
+  %d = tilegpu.dot %a, %b, %c {b_transposed} : !tilegpu.buffer<16x32xf4E2M1FN>, !tilegpu.buffer<8x32xf4E2M1FN>, tensor<16x8xf32, #acc>
   return
 }
 
@@ -403,5 +403,77 @@ func.func @load_quantised_c1_result(%p: !tilegpu.buffer<8x16xf8E4M3FN>) {
 func.func @load_quantised_c2(%p: !tilegpu.buffer<8x16xf8E4M3FN>, %s: !tilegpu.buffer<8x2xf8E8M0FNU>) {
   // expected-error@+1 {{expected scales of 'payload' of f8E8M0FNU or f8E4M3FN, with 8 rows and a column for each group (a power of two, at least 16) of its 16 columns, got '!tilegpu.buffer<8x2xf8E8M0FNU>'}}
   %t = tilegpu.load_quantised %p by %s : !tilegpu.buffer<8x16xf8E4M3FN> by !tilegpu.buffer<8x2xf8E8M0FNU> -> tensor<8x16xbf16, #any>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c3_fp8(%a: !tilegpu.buffer<16x48xf8E4M3FN>, %b: !tilegpu.buffer<8x48xf8E4M3FN>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected K to be a multiple of 32, got 48}}
+  %d = tilegpu.dot %a, %b, %c {b_transposed} : !tilegpu.buffer<16x48xf8E4M3FN>, !tilegpu.buffer<8x48xf8E4M3FN>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c11_across(%a: !tilegpu.buffer<16x64xf8E4M3FN>, %b: !tilegpu.buffer<64x8xf8E4M3FN, stride = 16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected 'b' of two f8E4M3FN to be a buffer with columns along K, neither packed nor with factors}}
+  %d = tilegpu.dot %a, %b, %c : !tilegpu.buffer<16x64xf8E4M3FN>, !tilegpu.buffer<64x8xf8E4M3FN, stride = 16>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c11_packed(%a: !tilegpu.buffer<16x64xf8E4M3FN>, %b: !tilegpu.buffer<8x64xf8E4M3FN>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected 'a' of two f8E4M3FN to be a buffer with columns along K, neither packed nor with factors}}
+  %d = tilegpu.dot %a, %b, %c {a_packed, b_transposed} : !tilegpu.buffer<16x64xf8E4M3FN>, !tilegpu.buffer<8x64xf8E4M3FN>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c11_scale(%a: !tilegpu.buffer<16x64xf8E4M3FN>, %b: !tilegpu.buffer<8x64xf8E4M3FN>, %s: !tilegpu.buffer<8x2xf8E4M3FN, stride = 4>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected scales of 'b' of two f8E4M3FN to be f8E8M0FNU, one for a multiple of 32 columns, in rows at multiples of 4 bytes}}
+  %d = tilegpu.dot %a, %b scaled by %s, %c {b_transposed} : !tilegpu.buffer<16x64xf8E4M3FN>, !tilegpu.buffer<8x64xf8E4M3FN> by !tilegpu.buffer<8x2xf8E4M3FN, stride = 4>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c11_group(%a: !tilegpu.buffer<16x64xf8E4M3FN>, %b: !tilegpu.buffer<8x64xf8E4M3FN>, %s: !tilegpu.buffer<16x4xf8E8M0FNU>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected scales of 'a' of two f8E4M3FN to be f8E8M0FNU, one for a multiple of 32 columns}}
+  %d = tilegpu.dot %a scaled by %s, %b, %c {b_transposed} : !tilegpu.buffer<16x64xf8E4M3FN> by !tilegpu.buffer<16x4xf8E8M0FNU>, !tilegpu.buffer<8x64xf8E4M3FN>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c11_stride(%a: !tilegpu.buffer<16x64xf8E4M3FN>, %b: !tilegpu.buffer<8x64xf8E4M3FN>, %s: !tilegpu.buffer<8x2xf8E8M0FNU>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{in rows at multiples of 4 bytes}}
+  %d = tilegpu.dot %a, %b scaled by %s, %c {b_transposed} : !tilegpu.buffer<16x64xf8E4M3FN>, !tilegpu.buffer<8x64xf8E4M3FN> by !tilegpu.buffer<8x2xf8E8M0FNU>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c12(%a: !tilegpu.buffer<16x32xf16>, %b: !tilegpu.buffer<8x32xf8E4M3FN>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected narrow products of an f16 operand and an f8E4M3FN one without scales, whose columns do not run along K}}
+  %d = tilegpu.dot %a, %b, %c {b_transposed, narrow} : !tilegpu.buffer<16x32xf16>, !tilegpu.buffer<8x32xf8E4M3FN>, tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+func.func @dot_c12_wide(%a: !tilegpu.buffer<16x32xf16>, %b: !tilegpu.buffer<8x32xf16>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error@+1 {{expected narrow products of an f16 operand and an f8E4M3FN one}}
+  %d = tilegpu.dot %a, %b, %c {b_transposed, narrow} : !tilegpu.buffer<16x32xf16>, !tilegpu.buffer<8x32xf16>, tensor<16x8xf32, #acc>
   return
 }

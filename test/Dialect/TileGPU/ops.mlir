@@ -185,6 +185,21 @@ func.func @factors(%p: !tilegpu.buffer<16x64xf16, stride = 144>, %k8: !tilegpu.b
   return
 }
 
+#acc8 = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 1]>
+#acc8packed = #tilegpu.layout<reg = [[0, 2], [8, 0], [0, 1]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [], reps = [1, 4]>
+// CHECK-LABEL: func.func @fp8
+func.func @fp8(%q: !tilegpu.buffer<16x64xf8E4M3FN>, %k: !tilegpu.buffer<8x64xf8E4M3FN>, %s: !tilegpu.buffer<8x2xf8E8M0FNU, stride = 4>,
+               %c: tensor<16x8xf32, #acc8>, %p: !tilegpu.buffer<16x32xf16>, %v: !tilegpu.buffer<32x64xf8E4M3FN>,
+               %x: !tilegpu.buffer<2x32xf16>, %o: tensor<16x64xf32, #acc8packed>) {
+  // CHECK: tilegpu.dot %{{.*}}, %{{.*}} scaled by %{{.*}}, %{{.*}} {b_transposed} : !tilegpu.buffer<16x64xf8E4M3FN>, !tilegpu.buffer<8x64xf8E4M3FN> by !tilegpu.buffer<8x2xf8E8M0FNU, stride = 4>, tensor<16x8xf32, #{{.*}}>
+  %0 = tilegpu.dot %q, %k scaled by %s, %c {b_transposed}
+    : !tilegpu.buffer<16x64xf8E4M3FN>, !tilegpu.buffer<8x64xf8E4M3FN> by !tilegpu.buffer<8x2xf8E8M0FNU, stride = 4>, tensor<16x8xf32, #acc8>
+  // CHECK: tilegpu.dot %{{.*}} times %{{.*}}, %{{.*}}, %{{.*}} {narrow} : !tilegpu.buffer<16x32xf16> times !tilegpu.buffer<2x32xf16>, !tilegpu.buffer<32x64xf8E4M3FN>, tensor<16x64xf32, #{{.*}}>
+  %1 = tilegpu.dot %p times %x, %v, %o {narrow}
+    : !tilegpu.buffer<16x32xf16> times !tilegpu.buffer<2x32xf16>, !tilegpu.buffer<32x64xf8E4M3FN>, tensor<16x64xf32, #acc8packed>
+  return
+}
+
 // The second of two warps holds copies of c, and so of a.
 #accCopy = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>
 #opACopy = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]], reps = [1, 1]>

@@ -188,18 +188,37 @@ TEST(Plan, GridLimit) {
              "`num_splits`: expected at most");
 }
 
+TEST(Plan, ComputesAsAsked) {
+  Problem p = smallProblem();
+  EXPECT_EQ(plan(p)->compute, "bf16");
+  EXPECT_EQ(plan(p)->launches[0].kernel.params.count("FP8"), 0u);
+  for (const char *kernel : {"decode", "prefill", "swapab"}) {
+    p.kernel = kernel;
+    for (auto [compute, value] : {std::pair{"fp8", "1"}, {"fp8_fast", "2"}}) {
+      p.compute = compute;
+      auto made = plan(p);
+      EXPECT_EQ(made->compute, compute);
+      EXPECT_EQ(made->launches[0].kernel.params.at("FP8"), value);
+      EXPECT_HAS(made->explain(),
+                 "compute: " + std::string(compute) + ", as asked for");
+    }
+  }
+}
+
 TEST(Plan, DeclinesWithReasons) {
   Problem p = smallProblem();
   p.compute = "fp8";
+  p.target = "sm_90a";
+  const std::string lacks = "compute `fp8` needs mma of e4m3 with block "
+                            "scaling, which target `sm_90a` has not";
   std::string text = errorOf<UnsupportedError>([&] { plan(p); });
   for (const char *kernel : {"decode", "prefill", "swapab"})
-    EXPECT_HAS(text, std::string(kernel) +
-                         ": compute `fp8` is not built yet (`bf16` is)");
+    EXPECT_HAS(text, std::string(kernel) + ": " + lacks);
   EXPECT_EQ(supported(p).reason, text);
   EXPECT_FALSE(supported(p).ok);
   p.kernel = "swapab";
-  EXPECT_EQ(supported(p).reason, "no kernel takes the problem: swapab: compute "
-                                 "`fp8` is not built yet (`bf16` is)");
+  EXPECT_EQ(supported(p).reason,
+            "no kernel takes the problem: swapab: " + lacks);
 
   p = smallProblem();
   p.kvFormat = "dsv4_nvfp4";

@@ -88,11 +88,15 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AllTypesMatch<["c", "result"
 
     * along K the products of a block are summed in f32, the sum is multiplied
       by the scale in f32 and added to `c`;
+    * along K with f8E4M3FN operands and f8E8M0FNU scales the tensor cores scale
+      the products, which are powers of two times exact ones;
     * along N, where one `scale` serves a row of `b`, `a` is f32, is multiplied
       by the scale in f32 and rounded once, to nearest even, to `b`'s type;
     * along N with `a` and `scale` of `b`'s type their product is rounded to that
       type (exact for powers of two that leave `a` in the type's normal range).
-      Warps then multiply what they need of `a` where they need it.
+      Warps then multiply what they need of `a` where they need it;
+    * along N with `a` and `scale` of f16 and `b` of f8E4M3FN their product is
+      rounded to f16 and then to f8E4M3FN, saturating at 448.
 
     With `scale_a` it is `a` that is scaled, by `scale` [M / gm, K / gk], and
     everything above holds with `a` and `b`, M and N exchanged: `scale` is
@@ -104,14 +108,16 @@ def Tile_DotScaledOp : Tile_Op<"dot_scaled", [Pure, AllTypesMatch<["c", "result"
 
     Constraints:
     * dot_scaled_c1: `a`, `b`, `scale` and `c` are tiles of rank 2.
-    * dot_scaled_c2: the scaled operand has element type bf16 or f16.
-    * dot_scaled_c3: `c` has element type f32, `scale` f32 or that of the scaled
-      operand.
+    * dot_scaled_c2: the scaled operand has element type bf16, f16 or f8E4M3FN.
+    * dot_scaled_c3: `c` has element type f32, `scale` f32, that of the scaled
+      operand, or, if that is f8E4M3FN, f8E8M0FNU for blocks along K and f16 for
+      others.
     * dot_scaled_c4: K of `a` is K of `b`; M and N are those of `c`.
     * dot_scaled_c5: exactly one dimension of `scale` is that of the scaled
       operand. If it is N (M), the blocks lie along K, both operands have one
-      element type, and `scale` is f32; if it is K, they lie along N (M) and the
-      other operand has the element type of `scale`.
+      element type, and `scale` is f32 or f8E8M0FNU; if it is K, they lie along
+      N (M), and the other operand has the element type of `scale`, f16 beside
+      f8E4M3FN.
     * dot_scaled_c6: of known sizes the number of blocks divides the dimension
       they lie along, and there are fewer blocks than elements.
     * dot_scaled_c7: `warps` is two positive powers of two.

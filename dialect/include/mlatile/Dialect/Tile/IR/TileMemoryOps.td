@@ -108,7 +108,7 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
     as if computed in f32 and rounded once, to nearest even, to the result's
     element type. `rope`: the bf16 tail, unscaled. `payload`: the quantised
     numbers without their scales, exact in every element type allowed. `scale`:
-    one f32 a group, exact; element `i` of `nope` belongs to group
+    one number a group, exact; element `i` of `nope` belongs to group
     `i / (nope / groups)`. Skipped rows are zero in `nope`, `rope` and
     `payload`, and their scales are finite.
 
@@ -120,8 +120,11 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
       `payload`), `.rope` or `.groups` (`scale`). Of another format will do,
       whose size has to agree once both are bound.
     * dequant_c4: a bound format has the field (some have no `rope`).
-    * dequant_c5: the element type is bf16, f16 or f32 for `nope` and
-      `payload`, bf16 or f32 for `rope`, f32 for `scale`.
+    * dequant_c5: the element type is bf16, f16 or f32 for `nope`, one of these
+      or f8E4M3FN for `payload`, bf16 or f32 for `rope`, f32 or f8E8M0FNU for
+      `scale`.
+    * dequant_c6: as f8E4M3FN (f8E8M0FNU) a bound format stores its payload
+      (scales).
 
     Example:
     ```mlir

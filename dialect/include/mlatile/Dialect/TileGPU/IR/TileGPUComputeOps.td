@@ -27,6 +27,15 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     the other operand follows (`packK` of the operand layouts); along M or N
     c does (`packM`, `packN` of the accumulator).
 
+    Two operands of f8E4M3FN are multiplied as they are, by block-scaled
+    `mma.sync` m16n8k32 (kind::mxf8f6f4): products are exact, and a scale of
+    f8E8M0FNU takes part in them without an instruction of its own. What has no
+    scales is scaled by one.
+
+    `narrow`: it is the operand of 16 bits that is converted, to f8E4M3FN, after
+    its factors, saturating; the quantised one, whose columns run along M or N,
+    is multiplied as it is, by the same `mma.sync`.
+
     `a_packed`, `b_packed`: the columns of the buffer are in that order already
     (`pack_columns`).
 
@@ -38,11 +47,11 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     Constraints:
     * dot_c1: c is f32 in a layout of `DistributedLayout::mmaAccumulator`;
       further warps may hold copies (zero bases behind the others).
-    * dot_c2: a and b are both bf16 or both f16, or one of them is, and the
-      other is quantised.
+    * dot_c2: a and b are both bf16 or both f16 or both f8E4M3FN, or one of them
+      is of 16 bits, and the other is quantised.
     * dot_c3: a is M x K and b is K x N (of buffers: after undoing the
       transposition) for c of M x N, K a multiple of 16 (of 32 if an operand of
-      4 bits runs along it).
+      4 bits runs along it, or if both are f8E4M3FN).
     * dot_c4: a tensor operand is in the operand layout that fits c and the
       other operand's order along K.
     * dot_c5: buffer operands have two dimensions and rows that start at
@@ -58,6 +67,12 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
       at multiples of 4 bytes.
     * dot_c10: only a 16-bit buffer whose columns run along K is packed, and only
       where the other operand is quantised and has its columns along K too.
+    * dot_c11: operands that are both f8E4M3FN are buffers whose columns run along
+      K, without factors; their scales are f8E8M0FNU, one for a multiple of 32
+      columns, with rows that start at multiples of 4 bytes.
+    * dot_c12: `narrow` needs one operand of f16 and one of f8E4M3FN without
+      scales, whose columns do not run along K. (Of a K of an odd multiple of 16
+      the last half of a step is zeros.)
 
     Examples:
     ```mlir
@@ -67,6 +82,9 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     %o = tilegpu.dot %p, %v scaled by %vs, %o0
       : tensor<16x64xbf16, #opA>, !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>
         by !tilegpu.buffer<64x7xf8E8M0FNU, stride = 8>, tensor<16x448xf32, #packed>
+    %s1 = tilegpu.dot %q8, %k8 scaled by %ks, %zero {b_transposed}
+      : !tilegpu.buffer<16x448xf8E4M3FN, stride = 464>, !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>
+        by !tilegpu.buffer<64x7xf8E8M0FNU, stride = 8>, tensor<16x64xf32, #acc>
     %o1 = tilegpu.dot %p1 times %r, %v, %o0
       : !tilegpu.buffer<16x64xf16, stride = 144> times !tilegpu.buffer<7x64xf16, stride = 144>,
         !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, tensor<16x448xf32, #packed>
@@ -80,7 +98,7 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
                        Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$a_factors,
                        Arg<Optional<TileGPU_Buffer>, "", [SharedRead]>:$b_factors,
                        UnitAttr:$a_transposed, UnitAttr:$b_transposed,
-                       UnitAttr:$a_packed, UnitAttr:$b_packed);
+                       UnitAttr:$a_packed, UnitAttr:$b_packed, UnitAttr:$narrow);
   let results = (outs TileGPU_Tile:$result);
   let assemblyFormat = [{
     $a (`scaled` `by` $a_scales^)? (`times` $a_factors^)? `,`
@@ -92,9 +110,11 @@ def TileGPU_DotOp : TileGPU_SharedOp<"dot", [AttrSizedOperandSegments, AllTypesM
     OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c,
                    "bool":$aTransposed, "bool":$bTransposed), [{
       build($_builder, $_state, c.getType(), a, b, c, ::mlir::Value(), ::mlir::Value(), ::mlir::Value(),
-            ::mlir::Value(), aTransposed, bTransposed, false, false);
+            ::mlir::Value(), aTransposed, bTransposed, false, false, false);
     }]>];
   let extraClassDeclaration = [{
+    /// Both operands are f8E4M3FN.
+    bool isFP8();
     /// How elements stand along K: packing of the quantised operand whose
     /// columns run along K; 0 if there is none.
     int getPackK();
