@@ -162,9 +162,9 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
 
     %p16 = arith.truncf %p : !s to !p16
     %pb = arith.truncf %pu : !s to !pb
+    %r16 = arith.truncf %r : !ks to !ks16
     %an = tile.broadcast %a along 1 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %r16 = arith.truncf %r : !ks to !ks16
     %on2 = scf.if %fp8_values -> !on {
       %o8 = func.call @values_fp8(%p16, %rows, %r16, %on1) : (!p16, !rows, !ks16, !on) -> !on
       scf.yield %o8 : !on

@@ -153,16 +153,14 @@ private:
   double sharedBytes() const {
     double gathered = bn * (format.usedRow() + format.scaleRow + 4);
     // Slots, scales and their units, maxima and p: bytes of a lane, fitted.
-    double aLane = swapped ? isScaledOutside() ? 74 + 8 * format.groups() : 125
-                   : isScaledOutside() ? 200
-                                       : 110;
+    double aLane = swapped ? 60 : isScaledOutside() ? 200 : 110;
     return gathered + matrixBytes() + w * 32 * aLane;
   }
 
   double barriers() const {
-    // Swapped, statistics stay in a warp: only units of scales move.
+    // Swapped, all that is shared stays in a warp.
     if (swapped)
-      return isScaledOutside() ? 2 : 0;
+      return 0;
     // Behind the maxima, behind p; factors of the other part.
     return format.ropeInValue && ropeValues.heads != scores.heads ? 3 : 2;
   }
