@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "QuantisedOperands.h"
 
+#include "mlatile/Analysis/WarpArrangement.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Target/Format.h"
 
@@ -72,8 +73,18 @@ bool columnsFit(Operation *dot, unsigned number, bool transposed, int packing) {
     if (alongK || scaled.getScale().getType().getElementType().isF32()) {
       // One product a block.
       size = block;
-      // Every block is spread over all warps.
-      warps = tilegpu::warpsAround(dot).value_or(1);
+      // Every block is spread over the warps that stand along it.
+      if (alongK) {
+        warps = tilegpu::warpsAround(dot).value_or(1);
+      } else {
+        auto c = cast<RankedTensorType>(dot->getResult(0).getType());
+        int packM = number == 0 ? packing : 0,
+            packN = number == 1 ? packing : 0;
+        auto arranged =
+            arrangeWarps(c.getDimSize(0), c.getDimSize(1), packM, packN,
+                         tilegpu::warpsAround(dot).value_or(1));
+        warps = number == 0 ? arranged.warpsM : arranged.warpsN;
+      }
     } else if (block % (8 << packing) != 0) {
       return false;
     }

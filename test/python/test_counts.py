@@ -16,16 +16,15 @@ CACHES = [*((name, None) for name in MAIN), *PAIRS]
 
 @pytest.mark.parametrize(("kv_format", "extra"), CACHES, ids=lambda name: str(name))
 def test_barriers_in_the_loops(kv_format, extra):
-    """In swapab a warp has whole candidate tiles of its heads: only units of scales that are not e4m3 move, behind two
-    barriers a tile. The other kernels exchange maxima and probabilities, and some factors."""
+    """In swapab a warp has whole candidate tiles of its heads, and what belongs to them. The other kernels exchange maxima
+    and probabilities, and some factors."""
     for kernel in KERNELS:
         for heads in counts.HEADS if kernel == "swapab" else (64,):
             found = list(counts.loops(kernel, kv_format, heads, extra))
             assert len(found) == (2 if extra else 1)
-            for loop, rows in zip(found, (kv_format, extra)):
+            for loop in found:
                 barriers = loop.barriers * loop.candidates / counts.CANDIDATES
-                units = 0 if FORMATS[rows].payload == "e2m1" else 2
-                assert loop.mma > 0 and barriers in ({units} if kernel == "swapab" else range(2, 7)), loop
+                assert loop.mma > 0 and barriers in ({0} if kernel == "swapab" else range(2, 7)), loop
 
 
 def test_counts_are_those_of_the_products():

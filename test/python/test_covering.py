@@ -19,7 +19,7 @@ def test_every_combination_is_in_the_sweep(strength):
     factors = sweep.factors(variants)
     # Each kernel takes each format and each legal pair, and nothing else.
     one_or_two = [*((name, None) for name in MAIN), *PAIRS]
-    assert sorted((v.kernel, v.kv_format, str(v.extra_format)) for v in variants) == sorted(
+    assert sorted({(v.kernel, v.kv_format, str(v.extra_format)) for v in variants}) == sorted(
         (kernel, kv_format, str(extra)) for kernel in KERNELS for kv_format, extra in one_or_two)
     rows = sweep.rows(tuple(variants), strength)
     assert not uncovered(factors, strength, rows, sweep.is_built(variants))

@@ -63,6 +63,8 @@ def test_random_kernels_have_every_operation():
     }
     assert len(defined) >= 32
     text = "\n".join(g.kernel(random.Random(i)) for g in (generate_tile, generate_tilegpu) for i in range(60))
+    # What needs other launches, other CTAs or a partner of 8 bits stands in the tests.
+    defined -= {f"tile.{name}" for name in ("launch_dependents", "wait_dependencies", "atomic_inc", "wait_until")} | {"tilegpu.pack_columns"}
     assert defined <= set(re.findall(r"\btile(?:gpu)?\.\w+", text))
 
 
@@ -102,7 +104,7 @@ def test_every_order_gives_the_same_bits(monkeypatch, differs, options, message)
 PLANTED = [  # changes of the steps of decode.mlir
     (ATTEND, "arith.select %okb, %s2, %s_ninf :", "arith.select %okb, %s2, %s2 :"),  # skipped entries count
     ("steps/candidates.mlir", "arith.minsi %len0, %width :", "arith.minsi %width, %width :"),  # lengths do not
-    (ATTEND, "%la = arith.mulf %l0, %a : !row", "%la = arith.mulf %l0, %l0 : !row"),  # sums are not rescaled
+    (ATTEND, "%l1 = math.fma %l0, %ab, %pu", "%l1 = math.fma %l0, %l0, %pu"),  # sums are not rescaled
     ("decode.mlir", "%first0 = arith.subi %first, %tiles1", "%first0 = arith.subi %first, %c0"),  # a second list starts late
 ]
 
@@ -111,7 +113,7 @@ PLANTED = [  # changes of the steps of decode.mlir
 def test_planted_mistakes_are_found(tmp_path, file, old, new):
     """Exit 1, and the line that it prints shows the same again."""
     path = edited(tmp_path, {file: {old: new}})
-    result = fuzz("--seconds", 100, "--seed", 3, "--cases", 48, "--kernel-file", path)
+    result = fuzz("--seconds", 100, "--seed", 3, "--cases", 200, "--kernel-file", path)
     assert result.returncode == 1, result.stdout + result.stderr
     line = re.search(r"^  (tools/fuzz --seed 3 --case \d+ .*)$", result.stdout, flags=re.MULTILINE)[1]
     again = fuzz(command=line.split())

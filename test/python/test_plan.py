@@ -98,7 +98,8 @@ def test_report(target, options):
     kernel = mlatile.compile(mlatile.plan(**PROBLEM | dict(target=target), **options))
     for part in kernel.parts:
         report = part.report
-        assert report["spill_bytes"] == 0
+        # On sm_90a registers are bounded for three CTAs an SM.
+        assert report["spill_bytes"] <= (0 if target == "sm_120a" else 64)
         assert 0 < report["registers"] <= 255
         assert report["shared_bytes"] <= 101_376
         assert report["threads"] % 32 == 0
