@@ -147,8 +147,8 @@ private:
     };
     Value e = arith::ExtUIOp::create(b, loc, bitsType, bytes);
     Value exponent = arith::ShLIOp::create(b, loc, e, all(23));
-    Value isNaN = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, e,
-                                        all(255));
+    Value isNaN =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, e, all(255));
     Value bits = arith::SelectOp::create(
         b, loc, isNaN, all(0x7FC00000),
         arith::MaxUIOp::create(b, loc, exponent, all(0x00400000)));

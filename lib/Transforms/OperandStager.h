@@ -38,15 +38,17 @@ public:
                     llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
   /// A dot operand: the buffer that holds it, or registers where they are
-  /// in place already. `pack`: how the other operand has its columns along K, if
-  /// it is quantised; what is stored for this one dot is stored in that order.
+  /// in place already. `pack`: how the other operand has its columns along K,
+  /// if it is quantised; what is stored for this one dot is stored in that
+  /// order.
   Operand operandOf(mlir::OpBuilder &b, mlir::Value value,
                     const DistributedLayout::Result &wanted,
                     llvm::StringRef name, int pack = 0);
 
   /// The buffer that holds `value` with dimension `dim` along the columns, so
-  /// that a part of it is a view; transposed if `dim` is 0. A store to it stands
-  /// no earlier than `beside`: one barrier then serves the stores of both.
+  /// that a part of it is a view; transposed if `dim` is 0. A store to it
+  /// stands no earlier than `beside`: one barrier then serves the stores of
+  /// both.
   Operand columnsAlong(int dim, mlir::Value value, llvm::StringRef name,
                        mlir::Value beside = {}, int pack = 0);
 
@@ -55,12 +57,12 @@ public:
                        const DistributedLayout &wanted, llvm::StringRef name);
 
 private:
-  /// For a read of a buffer that is written once, whole: another buffer with the
-  /// same columns in packed order. Null if it is written otherwise.
+  /// For a read of a buffer that is written once, whole: another buffer with
+  /// the same columns in packed order. Null if it is written otherwise.
   mlir::Value packedCopyOf(tilegpu::LoadSharedOp load, int pack);
   /// The buffer for `source`, its columns in packed order if they can be.
-  Operand stagePacked(mlir::Value source, bool transposed,
-                      llvm::StringRef name, mlir::Value beside, int pack);
+  Operand stagePacked(mlir::Value source, bool transposed, llvm::StringRef name,
+                      mlir::Value beside, int pack);
   /// The buffer to which `value` is stored where it is made, or `beside`.
   mlir::Value stage(mlir::Value value, llvm::StringRef name,
                     mlir::Value beside = {});

@@ -104,7 +104,9 @@ constexpr FieldEntry kFields[] = {
     {"rope_in_value", true,
      [](const CacheFormat &f) -> int64_t { return f.ropeInValue; }},
     {"scale_e4m3", true,
-     [](const CacheFormat &f) -> int64_t { return f.scale == ScaleType::E4M3; }},
+     [](const CacheFormat &f) -> int64_t {
+       return f.scale == ScaleType::E4M3;
+     }},
     {"scale_f32", true,
      [](const CacheFormat &f) -> int64_t { return f.scale == ScaleType::F32; }},
 };

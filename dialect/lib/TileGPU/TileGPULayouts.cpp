@@ -119,8 +119,8 @@ transposedLayout(const DistributedLayout &layout) {
   return DistributedLayout::create(reg, lane, warp, swapped(layout.reps()));
 }
 
-std::optional<DistributedLayout>
-packedColumns(const DistributedLayout &layout, int pack) {
+std::optional<DistributedLayout> packedColumns(const DistributedLayout &layout,
+                                               int pack) {
   if (layout.rank() != 2 || pack < 1 || pack > 2 ||
       layout.blockShape()[1] % (8 << pack) != 0)
     return std::nullopt;

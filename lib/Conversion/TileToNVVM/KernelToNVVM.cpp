@@ -98,8 +98,9 @@ bool isEntryName(StringRef name) {
 /// carries: addresses, fragments of both operands, a few products under way.
 constexpr int64_t kWorkingRegisters = 96;
 
-/// CTAs that an SM should have room for, which bounds the registers of a thread:
-/// as many as shared memory lets in, while what loops carry stays in registers.
+/// CTAs that an SM should have room for, which bounds the registers of a
+/// thread: as many as shared memory lets in, while what loops carry stays in
+/// registers.
 int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
                      const Target &target) {
   int64_t carried = 0;
@@ -116,8 +117,8 @@ int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
       target.sharedBytesPerSM /
       (sharedBytes + target.sharedBytesPerSM - target.sharedBytesPerBlock);
   int64_t byRegisters = target.registersPerSM / (32 * warps * registers);
-  return std::max<int64_t>(1, std::min({byShared, byRegisters,
-                                        int64_t(target.maxBlocksPerSM)}));
+  return std::max<int64_t>(
+      1, std::min({byShared, byRegisters, int64_t(target.maxBlocksPerSM)}));
 }
 
 struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {

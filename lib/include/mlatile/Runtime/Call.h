@@ -43,7 +43,7 @@ struct Arguments {
   std::string kernel = "auto";
   std::string compute = "auto";
   std::optional<int64_t> numSplits;
-  std::string merge = "auto"; ///< of a Problem
+  std::string merge = "auto";                ///< of a Problem
   std::map<std::string, std::string> params; ///< as of Problem
   std::optional<int64_t> pageStride, extraPageStride;
   std::optional<int64_t> rowStride;

@@ -94,8 +94,8 @@ transposedLayout(const DistributedLayout &layout);
 
 /// The layout of a tile whose columns are in the order of `pack_columns`; empty
 /// if they are fewer in a block than are packed together.
-std::optional<DistributedLayout>
-packedColumns(const DistributedLayout &layout, int pack);
+std::optional<DistributedLayout> packedColumns(const DistributedLayout &layout,
+                                               int pack);
 
 /// For each register of `window` the register of `whole` that holds its element
 /// moved by `offsets`, the same for all threads; empty if there is none. The
