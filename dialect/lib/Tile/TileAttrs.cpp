@@ -308,7 +308,8 @@ LogicalResult BindingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!value || isa<BoolAttr>(value))
     return success();
   if (auto format = dyn_cast<StringAttr>(value)) {
-    if (!findCacheFormat(format.getValue()))
+    // What a parameter of roles is bound to is recorded in the same way.
+    if (!findCacheFormat(format.getValue()) && !isRolesValue(format.getValue()))
       return emitError() << name.getValue() << ": unknown cache format \""
                          << format.getValue() << "\", expected one of "
                          << cacheFormatNames();

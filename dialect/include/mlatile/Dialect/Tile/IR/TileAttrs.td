@@ -115,7 +115,7 @@ def Tile_BindingAttr : Tile_Attr<"Binding", "binding"> {
     * binding_c1: `name` and `to` are a letter or `_` first, then letters,
       digits or `_`.
     * binding_c2: either `to` or a value; an integer (`index`) is from 0 to
-      2147483647, a format is a known one.
+      2147483647, a text is a known format or roles (docs/Roles.md).
 
     Examples:
     ```mlir
