@@ -25,7 +25,7 @@ def test_the_sweep_is_clean_in_every_order():
     counts = dict.fromkeys(MAIN, 0)
     for name, count in re.findall(r"^  (?:bf16|fp8|fp8_fast) (\w+): (\d+) problems", result.stdout, flags=re.MULTILINE):
         counts[name] += int(count)
-    assert all(count >= 3 for count in counts.values()), result.stdout
+    assert all(count >= 4 for count in counts.values()), result.stdout
     assert all(re.search(rf"^  variant: .*\b{kernel}/", result.stdout, flags=re.MULTILINE) for kernel in KERNELS), result.stdout
 
 
@@ -109,13 +109,12 @@ def test_a_race_names_both_lines(subject):
 
 
 def test_every_missing_barrier_is_found(subject):
-    """In the natural order of warps, where most give right numbers; but for at most two, which test_mutations.py has."""
+    """In the natural order of warps, where most give right numbers."""
     barriers = subject.find(BARRIER)
     assert len(barriers) == 7
-    reports = [report for i in barriers if (report := subject.report({i: None}))]
-    assert len(reports) >= 5
-    for report in reports:
-        assert re.search(
+    for i in barriers:
+        report = subject.report({i: None})
+        assert report and re.search(
             rf"race on .* at \w+\.mlir:\d+:\d+ {THREAD}.*, and \S+ at \w+\.mlir:\d+:\d+ {THREAD}"
             r"|at \w+\.mlir:\d+:\d+ by warp \d+ lane \d+ reads shared memory that nobody has written", report), report
 
