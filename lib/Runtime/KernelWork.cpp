@@ -5,6 +5,7 @@
 #include "Text.h"
 #include "mlatile/Analysis/WarpArrangement.h"
 #include "mlatile/Target/Format.h"
+#include "mlatile/Target/RegisterBudget.h"
 
 #include <algorithm>
 #include <charconv>
@@ -26,9 +27,6 @@ int64_t number(const Params &params, const char *name) {
   return value > 0 && value <= kMostTile ? value : 0;
 }
 
-/// Registers of a thread besides those that the loop carries, for which the
-/// compiler leaves room when it decides how many CTAs an SM has room for.
-constexpr int64_t kWorkingRegisters = 96;
 constexpr int64_t kMostRegisters = 255;
 
 /// Splits that the step that joins them loads at once, its code and registers
@@ -206,8 +204,8 @@ std::optional<LaunchWork> attention(const Params &params,
     if (work.loops.empty()) {
       work.instructions += 19 * tile.registers();
       auto registers = static_cast<int64_t>(tile.carriedRegisters());
-      work.registers = static_cast<int>(
-          std::min(roundUp(registers + kWorkingRegisters, 8), kMostRegisters));
+      work.registers =
+          static_cast<int>(std::min(registerBudget(registers), kMostRegisters));
     }
     loop.iterations = std::min(left, ceilDiv(width, candidates));
     left -= loop.iterations;

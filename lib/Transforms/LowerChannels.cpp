@@ -69,11 +69,7 @@ public:
         entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
 
   LogicalResult run() {
-    // Before the first is replaced: the answer depends on the others.
-    kernel->walk([&](tile::DequantOp dequant) {
-      if (operandPacking(dequant))
-        operands.insert(dequant);
-    });
+    operands = quantisedOperands(kernel);
     SmallVector<ChannelOp> channels;
     kernel->walk([&](ChannelOp channel) { channels.push_back(channel); });
     for (ChannelOp op : channels)

@@ -32,11 +32,7 @@ public:
         entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
 
   LogicalResult run() {
-    // Before the first is replaced: the answer depends on the others.
-    kernel->walk([&](tile::DequantOp dequant) {
-      if (operandPacking(dequant))
-        operands.insert(dequant);
-    });
+    operands = quantisedOperands(kernel);
     // Gathers that share a loop share its stages and mbarriers.
     llvm::MapVector<Operation *, SmallVector<tile::GatherOp>> byLoop;
     kernel->walk([&](tile::GatherOp gather) {

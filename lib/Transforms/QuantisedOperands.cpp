@@ -131,6 +131,15 @@ int operandPacking(tile::DequantOp dequant) {
   return packingOf(dequant);
 }
 
+llvm::DenseSet<Operation *> quantisedOperands(tile::KernelOp kernel) {
+  llvm::DenseSet<Operation *> operands;
+  kernel->walk([&](tile::DequantOp dequant) {
+    if (operandPacking(dequant))
+      operands.insert(dequant);
+  });
+  return operands;
+}
+
 AccumulatorPacking accumulatorPacking(Value a, Value b) {
   AccumulatorPacking result;
   auto element = [](Value operand) {

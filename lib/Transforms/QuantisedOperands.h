@@ -20,6 +20,11 @@ Untransposed untransposed(mlir::Value value);
 /// Then its uses need a copy of 16 bits.
 int operandPacking(tile::DequantOp dequant);
 
+/// The fields of gathered rows that dots of `kernel` read as they are. To be
+/// asked before the first is replaced: the answer for one depends on the
+/// others.
+llvm::DenseSet<mlir::Operation *> quantisedOperands(tile::KernelOp kernel);
+
 /// How the rows and columns of the accumulator of a dot of `a` and `b` are
 /// packed (DistributedLayout::mmaAccumulator).
 struct AccumulatorPacking {

@@ -21,7 +21,7 @@ class Kernel(Writer):
     def operations(self):
         every = [self.full, self.iota, self.load, self.load, self.store, self.gather, self.gather, self.dot, self.dot,
                  self.dot_scaled, self.dot_scaled, self.reduce, self.broadcast, self.transpose, self.runtime,
-                 self.elementwise, self.elementwise, self.elementwise, self.helper]
+                 self.elementwise, self.elementwise, self.elementwise, self.helper, self.blocks]
         return every + ([self.loop, self.condition] if self.indent < 3 else [])
 
     def dim(self):
@@ -156,6 +156,15 @@ class Kernel(Writer):
             self.define(None, "index", text)
         else:
             self.line(f"{self.new(None, 'index', 'index')} = {text.removesuffix(' ->')}")
+
+    def blocks(self):
+        """What blocks and launches say to each other."""
+        name, dims, element = self.rng.choice([view for view in self.views if view[2] == "i32"])
+        counter, view = name + self.at(len(dims)), self.view(dims, element)
+        self.line(self.rng.choice([
+            "tile.launch_dependents", "tile.wait_dependencies", f"tile.wait_until {counter} at_least {self.scalar('index')} : {view}",
+            f"tile.atomic_inc {self.rng.choice(['', 'relaxed '])}{counter} modulo {self.scalar('index')} : {view}",
+        ]))
 
     def helper(self):
         """A call of @half, over the name A or what stands for it."""

@@ -89,7 +89,8 @@ class Kernel(Writer):
     def operations(self):
         every = [self.full, self.iota, self.load, self.load, self.store, self.place, self.place, self.to_shared, self.to_shared,
                  self.from_shared, self.from_shared, self.sync, self.barrier, self.barrier, self.gather, self.dot, self.dot,
-                 self.dot, self.quantised_dot, self.reduce, self.reduce, self.slice, self.convert, self.convert, self.broadcast, self.scale, self.transpose,
+                 self.dot, self.quantised_dot, self.reduce, self.reduce, self.slice, self.convert, self.convert, self.pack_columns, self.broadcast,
+                 self.scale, self.transpose,
                  self.view, self.runtime, self.elementwise, self.elementwise, self.elementwise]
         return every + ([self.loop, self.condition] if self.indent < 3 else [])
 
@@ -345,6 +346,21 @@ class Kernel(Writer):
             else:
                 new = drawn(self.rng, shape)
             self.define(new.key(), element, f"tilegpu.convert_layout {value[0]} : {value[1]} ->")
+
+    def pack_columns(self):
+        """Bits of the columns in the order of `ldmatrix`: those of a pair, of a step's half, of the lanes."""
+        pack = self.rng.choice([1, 1, 2])
+        shape = self.rng.choice([16, 32, 64]), self.rng.choice([32, 64, 128])
+        layout = accumulator(*shape) if self.chance(0.3) else drawn(self.rng, shape)
+        places = {1: [0, 3, 1, 2], 2: [0, 3, 4, 1, 2]}[pack]
+
+        def moved(column):
+            low = sum(1 << place for bit, place in enumerate(places) if column >> bit & 1)
+            return column >> len(places) << len(places) | low
+
+        packed = Layout(*[[(row, moved(column)) for row, column in bases] for bases in layout.bases], layout.reps)
+        value, text = self.tile(layout.key(), self.rng.choice(FLOATS))
+        self.define(packed.key(), self.types[text][1], f"tilegpu.pack_columns {value} {{pack = {pack} : i64}} : {text} ->")
 
     def broadcast(self):
         value = self.some(lambda key, element: key is not None and len(key[0]) == 2)

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Roofline.h"
+#include "FormatText.h"
 
 #include "mlatile/Runtime/Error.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <tuple>
 
 namespace mlatile::bench {
 namespace {
+using run::format;
+
 constexpr double kPlotWidth = 1180, kHeight = 760;
 constexpr double kLeft = 76, kRight = 40, kTop = 64, kBottom = 64;
 /// With more points, numbers stand at them and the names beside the picture.
@@ -19,16 +21,6 @@ constexpr double kLegendWidth = 270;
 constexpr size_t kLegendLines = 60;
 constexpr double kColumn = 10; ///< points so near stand over each other
 constexpr double kLabelHeight = 12, kLetterWidth = 5.6; ///< at 10 px
-
-__attribute__((format(printf, 1, 2))) std::string format(const char *pattern,
-                                                         ...) {
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text, sizeof text, pattern, arguments);
-  va_end(arguments);
-  return text;
-}
 
 std::string escaped(const std::string &text) {
   std::string result;

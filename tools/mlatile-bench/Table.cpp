@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "FormatText.h"
 #include "Results.h"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 
 namespace mlatile::bench {
 namespace {
-__attribute__((format(printf, 1, 2))) std::string format(const char *pattern,
-                                                         ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text, sizeof text, pattern, arguments);
-  va_end(arguments);
-  return text;
-}
+using run::format;
 
 /// Right-aligned, "-" where there is none.
 std::string cell(const char *pattern, int width, std::optional<double> value,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Report.h"
+#include "FormatText.h"
 
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -10,16 +10,6 @@
 namespace mlatile::run {
 namespace {
 using Json = nlohmann::ordered_json;
-
-__attribute__((format(printf, 1, 2))) std::string format(const char *pattern,
-                                                         ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text, sizeof text, pattern, arguments);
-  va_end(arguments);
-  return text;
-}
 
 /// JSON has no infinity.
 Json number(double value) {

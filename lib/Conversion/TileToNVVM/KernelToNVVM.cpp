@@ -4,6 +4,7 @@
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlatile/Target/RegisterBudget.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -94,10 +95,6 @@ bool isEntryName(StringRef name) {
          });
 }
 
-/// Registers a thread that code around a loop takes, besides what the loop
-/// carries: addresses, fragments of both operands, a few products under way.
-constexpr int64_t kWorkingRegisters = 96;
-
 /// CTAs that an SM should have room for, which bounds the registers of a
 /// thread: as many as shared memory lets in, while what loops carry stays in
 /// registers.
@@ -112,11 +109,11 @@ int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
         registers += layout.getDistributed().numRegs();
     carried = std::max(carried, registers);
   }
-  int64_t registers = llvm::alignTo(carried + kWorkingRegisters, 8);
   int64_t byShared =
       target.sharedBytesPerSM /
       (sharedBytes + target.sharedBytesPerSM - target.sharedBytesPerBlock);
-  int64_t byRegisters = target.registersPerSM / (32 * warps * registers);
+  int64_t byRegisters =
+      target.registersPerSM / (32 * warps * registerBudget(carried));
   return std::max<int64_t>(
       1, std::min({byShared, byRegisters, int64_t(target.maxBlocksPerSM)}));
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How many registers a thread is given where CTAs share an SM: what the
+// compiler asks ptxas for, and what the cost model counts with before a kernel
+// exists.
+#ifndef MLATILE_TARGET_REGISTERBUDGET_H
+#define MLATILE_TARGET_REGISTERBUDGET_H
+
+#include <cstdint>
+
+namespace mlatile {
+
+/// Registers a thread that code around a loop takes, besides what the loop
+/// carries: addresses, fragments of both operands, a few products under way.
+inline constexpr int64_t kWorkingRegisters = 96;
+
+/// Registers of a thread whose loop carries so many, in the steps of 8 that
+/// they are allocated in.
+constexpr int64_t registerBudget(int64_t carried) {
+  return (carried + kWorkingRegisters + 7) / 8 * 8;
+}
+
+} // namespace mlatile
+#endif
