@@ -33,6 +33,7 @@ tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i
                             BH : index = 32, BN : index = 32, WARPS : index = 8,
                             HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                             LSE : index = 0, FP8 : index = 0, ROLES : roles = none,
+                            CONVERTS : i1 = ROLES.converts,
                             NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                             GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,
                             EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32,

@@ -33,7 +33,7 @@
 !rows = !tile.rows<FMT, [BN]>
 !vidx = !tile.view<[B, S, W], i32>
 
-func.func private @relative_scales(!ks) -> (!ks, !cand)
+func.func private @relative_scales(!ks) -> (!ks, !cand, !cand)
 func.func private @query_terms(!qn) -> (!q8, !q8)
 func.func private @scores_fp8_swapped(!q8, !rows, !s) -> !s
 func.func private @reference_fp8(!row) -> !row
@@ -53,6 +53,8 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
   %ROPE = tile.param ROPE : index
   %V_ROPE = tile.param V_ROPE : i1
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
+  %CONVERTS = tile.param CONVERTS : i1
+  %in_keys = arith.ori %SCALE_E4M3, %CONVERTS : i1
   %FP8 = tile.param FP8 : index
   %c2 = arith.constant 2 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
@@ -75,22 +77,36 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
     %ks = tile.dequant %rows scale : !rows -> !ks
-    %r, %log_u = func.call @relative_scales(%ks) : (!ks) -> (!ks, !cand)
+    %r, %u, %log_u = func.call @relative_scales(%ks) : (!ks) -> (!ks, !cand, !cand)
+    %r16 = arith.truncf %r : !ks to !ks16
+    %ub = tile.broadcast %u along 1 : !cand -> !s
     %kn = scf.if %SCALE_E4M3 -> !kn {
       %kp = tile.dequant %rows nope : !rows -> !kn
       scf.yield %kp : !kn
     } else {
-      %kp = tile.dequant %rows payload : !rows -> !kn
-      scf.yield %kp : !kn
+      %kw = scf.if %CONVERTS -> !kn {
+        %kp = tile.dequant %rows payload times %r16 : !rows, !ks16 -> !kn
+        scf.yield %kp : !kn
+      } else {
+        %kp = tile.dequant %rows payload : !rows -> !kn
+        scf.yield %kp : !kn
+      }
+      scf.yield %kw : !kn
     }
     %s0 = scf.if %fp8 -> !s {
       %sl = func.call @scores_fp8_swapped(%q_low, %rows, %s_zero) : (!q8, !rows, !s) -> !s
       %sh = func.call @scores_fp8_swapped(%q_high, %rows, %sl) : (!q8, !rows, !s) -> !s
       scf.yield %sh : !s
     } else {
-      %sw = scf.if %SCALE_E4M3 -> !s {
+      %sw = scf.if %in_keys -> !s {
         %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
-        scf.yield %sn : !s
+        %si = scf.if %SCALE_E4M3 -> !s {
+          scf.yield %sn : !s
+        } else {
+          %su = arith.mulf %sn, %ub : !s
+          scf.yield %su : !s
+        }
+        scf.yield %si : !s
       } else {
         %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
         scf.yield %sn : !s
@@ -104,18 +120,18 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     } else {
       scf.yield %s0 : !s
     }
-    %s2 = scf.if %SCALE_E4M3 -> !s {
-      %sc = arith.mulf %s1, %scale2 : !s
-      scf.yield %sc : !s
-    } else {
-      %log_ub = tile.broadcast %log_u along 1 : !cand -> !s
-      %sc = math.fma %s1, %scale2, %log_ub : !s
-      scf.yield %sc : !s
-    }
+    %s2 = arith.mulf %s1, %scale2 : !s
     %okb = tile.broadcast %ok along 1 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
+    %weighted = scf.if %SCALE_E4M3 -> !s {
+      scf.yield %s : !s
+    } else {
+      %log_ub = tile.broadcast %log_u along 1 : !cand -> !s
+      %sl = arith.addf %s, %log_ub : !s
+      scf.yield %sl : !s
+    }
 
-    %most = tile.reduce maximumf %s along 0 : !s -> !row
+    %most = tile.reduce maximumf %weighted along 0 : !s -> !row
     %mt = scf.if %fp8_values -> !row {
       %below = func.call @reference_fp8(%most) : (!row) -> !row
       scf.yield %below : !row
@@ -129,14 +145,12 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %a = math.exp2 %dm : !row
     %refb = tile.broadcast %ref along 0 : !row -> !s
     %ds = arith.subf %s, %refb : !s
-    %p = math.exp2 %ds : !s
-    %pu = scf.if %SCALE_E4M3 -> !s {
-      scf.yield %p : !s
+    %pu = math.exp2 %ds : !s
+    %p = scf.if %SCALE_E4M3 -> !s {
+      scf.yield %pu : !s
     } else {
-      %log_uc = tile.broadcast %log_u along 1 : !cand -> !s
-      %dl = arith.subf %ds, %log_uc : !s
-      %exact = math.exp2 %dl : !s
-      scf.yield %exact : !s
+      %pw = arith.mulf %pu, %ub : !s
+      scf.yield %pw : !s
     }
     %ab = tile.broadcast %a along 0 : !row -> !s
     %l1 = math.fma %l0, %ab, %pu : !s
@@ -146,12 +160,11 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %knT = tile.transpose %kn : !kn -> !knT
     %an = tile.broadcast %a along 0 : !row -> !on
     %on1 = arith.mulf %on0, %an : !on
-    %r16 = arith.truncf %r : !ks to !ks16
     %on2 = scf.if %fp8_values -> !on {
       %o8 = func.call @values_fp8_swapped(%p16, %rows, %r16, %on1) : (!p16, !rows, !ks16, !on) -> !on
       scf.yield %o8 : !on
     } else {
-      %ow = scf.if %SCALE_E4M3 -> !on {
+      %ow = scf.if %in_keys -> !on {
         %on3 = tile.dot %knT, %p16, %on1 : !knT, !p16, !on
         scf.yield %on3 : !on
       } else {

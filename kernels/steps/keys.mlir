@@ -5,22 +5,29 @@
 !ks    = tensor<?x?xf32, #tile.dims<BN, GROUPS>>
 
 // Scales of keys, made fit for values in f16. Each candidate has a unit u, a
-// power of two: its largest scale, rounded down (2^-110 to 2^113). Returns the
-// scales over u, at most 2, and log2 u.
+// power of two: its largest scale, rounded down (2^-110 to 2^100). Returns the
+// scales over u, at most 2, u and log2 u. Where keys are converted once, with
+// these scales in them, u is 2^-6 of that: numbers up to 448 times 128 are in
+// f16, and small scales of a row stay exact for longer.
 //
 // A probability times u never leaves f16 if the reference that is subtracted
 // from scores is the largest of score + log2 u, not of score.
-func.func private @relative_scales(%ks : !ks) -> (!ks, !cand) {
+func.func private @relative_scales(%ks : !ks) -> (!ks, !cand, !cand) {
   %exponent_ = arith.constant 0x7F800000 : i32
   %least_ = arith.constant 0x08800000 : i32
-  %most_ = arith.constant 0x78000000 : i32
+  %most_ = arith.constant 0x71800000 : i32
   %twice_ = arith.constant 0x7F000000 : i32
+  %six_ = arith.constant 0x03000000 : i32
+  %zero_ = arith.constant 0 : i32
   %bias_ = arith.constant 127 : i32
   %shift_ = arith.constant 23 : i32
+  %CONVERTS = tile.param CONVERTS : i1
+  %finer_ = arith.select %CONVERTS, %six_, %zero_ : i32
   %exponent = tile.full %exponent_ : i32 -> !candi
   %least = tile.full %least_ : i32 -> !candi
   %most = tile.full %most_ : i32 -> !candi
   %twice = tile.full %twice_ : i32 -> !candi
+  %finer = tile.full %finer_ : i32 -> !candi
   %bias = tile.full %bias_ : i32 -> !candi
   %shift = tile.full %shift_ : i32 -> !candi
 
@@ -29,7 +36,9 @@ func.func private @relative_scales(%ks : !ks) -> (!ks, !cand) {
   %bits = arith.bitcast %max : !cand to !candi
   %e0 = arith.andi %bits, %exponent : !candi
   %e1 = arith.maxsi %e0, %least : !candi
-  %e = arith.minsi %e1, %most : !candi
+  %e2 = arith.minsi %e1, %most : !candi
+  %e = arith.subi %e2, %finer : !candi
+  %unit = arith.bitcast %e : !candi to !cand
   %inverse_bits = arith.subi %twice, %e : !candi
   %inverse = arith.bitcast %inverse_bits : !candi to !cand
   %number = arith.shrui %e, %shift : !candi
@@ -37,5 +46,5 @@ func.func private @relative_scales(%ks : !ks) -> (!ks, !cand) {
   %log_f = arith.sitofp %log : !candi to !cand
   %inverse_b = tile.broadcast %inverse along 1 : !cand -> !ks
   %relative = arith.mulf %ks, %inverse_b : !ks
-  func.return %relative, %log_f : !ks, !cand
+  func.return %relative, %unit, %log_f : !ks, !cand, !cand
 }

@@ -194,6 +194,13 @@ int64_t conflictFreeStride(int64_t rowBytes) {
   return (chunks | 1) * kSharedChunk;
 }
 
+int64_t segmentStride(int64_t rowBytes) {
+  constexpr int64_t kSegment = 64;
+  int64_t segments =
+      (std::max<int64_t>(rowBytes, 1) + kSegment - 1) / kSegment;
+  return (segments | 1) * kSegment;
+}
+
 size_t SharedLayout::hash() const {
   size_t seed = 0;
   for (int64_t value :

@@ -16,7 +16,7 @@ static int64_t roundUp16(int64_t n) { return (n + 15) / 16 * 16; }
 
 GatherRing GatherRing::create(OpBuilder &entry, Location loc,
                               const CacheFormat &format, int64_t count,
-                              int64_t stages) {
+                              int64_t stages, bool copied) {
   auto ring = [&](StringRef name, ArrayRef<int64_t> shape, Type element,
                   int64_t stride) -> Value {
     MLIRContext *context = entry.getContext();
@@ -30,7 +30,8 @@ GatherRing GatherRing::create(OpBuilder &entry, Location loc,
   result.format = &format;
   int64_t rowBytes = roundUp16(format.usedRow());
   result.rows =
-      ring("rows", {count, rowBytes}, i8, conflictFreeStride(rowBytes));
+      ring("rows", {count, rowBytes}, i8,
+           copied ? segmentStride(rowBytes) : conflictFreeStride(rowBytes));
   if (format.place == ScalePlace::Footer)
     result.scales =
         ring("scales", {count, format.scaleRow}, i8, format.scaleRow);

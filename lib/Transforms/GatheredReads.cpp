@@ -110,9 +110,22 @@ private:
       element = Float8E4M3FNType::get(b.getContext());
     Value payload =
         viewColumns(b, loc, stage.rows, 0, format.payloadBytes(), element);
-    tilegpu::DequantOp::create(
-        b, loc, b.getStringAttr(format.name), payload, stage.scales, keys,
-        /*unscaled=*/dequant.getField() == tile::RowField::Payload);
+    Value scales = stage.scales;
+    if (Value factors = dequant.getFactors()) {
+      auto tile = cast<RankedTensorType>(factors.getType());
+      scales = tilegpu::AllocOp::create(
+          entry, loc,
+          tilegpu::BufferType::get(b.getContext(), tile.getShape(),
+                                   tile.getElementType(),
+                                   (2 * tile.getDimSize(1) + 15) / 16 * 16),
+          "factors", IntegerAttr());
+      tilegpu::StoreSharedOp::create(b, loc, factors, scales);
+    }
+    tilegpu::DequantOp::create(b, loc, b.getStringAttr(format.name), payload,
+                               scales, keys,
+                               /*unscaled=*/!dequant.getFactors() &&
+                                   dequant.getField() ==
+                                       tile::RowField::Payload);
   }
 
   /// The scales of a stage as numbers of 8 bits.

@@ -29,10 +29,11 @@ struct GatherRing {
   const CacheFormat *format = nullptr;
   mlir::Value rows, scales, slots; ///< rings; no scales where they are inline
 
-  /// For `count` rows at a time.
+  /// For `count` rows at a time. `copied`: the rows are only read to be written
+  /// elsewhere, in segments, and never by ldmatrix.
   static GatherRing create(mlir::OpBuilder &entry, mlir::Location loc,
                            const CacheFormat &format, int64_t count,
-                           int64_t stages);
+                           int64_t stages, bool copied = false);
   GatheredStage stage(mlir::OpBuilder &b, mlir::Location loc,
                       mlir::Value index) const;
   /// Issues the copies of the stage at `index`.

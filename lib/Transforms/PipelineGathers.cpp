@@ -80,8 +80,22 @@ private:
         cast<RankedTensorType>(gather.getIds().getType()).getDimSize(0);
     return Ring{
         gather,
-        GatherRing::create(entry, gather.getLoc(), *format, count, stages),
+        GatherRing::create(entry, gather.getLoc(), *format, count, stages,
+                           isCopied(gather)),
         std::nullopt};
+  }
+
+  /// Whether all that is read of the rows goes to buffers as it comes.
+  static bool isCopied(tile::GatherOp gather) {
+    return llvm::all_of(gather.getRows().getUsers(), [](Operation *user) {
+      auto dequant = dyn_cast<tile::DequantOp>(user);
+      if (!dequant)
+        return false;
+      return dequant.getField() == tile::RowField::Scale ||
+             llvm::all_of(dequant->getUsers(), [](Operation *reader) {
+               return isa<tilegpu::StoreSharedOp>(reader);
+             });
+    });
   }
 
   Value makeBarriers(Location loc, StringRef name, int64_t stages,

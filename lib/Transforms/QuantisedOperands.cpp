@@ -31,7 +31,8 @@ const CacheFormat *formatOf(tile::DequantOp dequant) {
 /// Whether a dot can convert this field in registers, and with its scales.
 bool isConvertible(tile::DequantOp dequant) {
   const CacheFormat *format = formatOf(dequant);
-  if (!format)
+  // Factors of the kernel's own are multiplied in by whoever converts.
+  if (!format || dequant.getFactors())
     return false;
   auto type = cast<RankedTensorType>(dequant.getResult().getType());
   if (!type.getElementType().isBF16() && !type.getElementType().isF16())

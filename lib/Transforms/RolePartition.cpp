@@ -50,6 +50,22 @@ bool RolePartition::isBefore(Value value) const {
   return op->isBeforeInBlock(part.front());
 }
 
+bool RolePartition::isOfRows(Value value) {
+  if (!isa<RankedTensorType, tile::RowsType>(value.getType()))
+    return false;
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<tile::GatherOp>(op))
+    return op != nullptr;
+  if (dependsOn(value) != Depends::OnNone || op->getNumRegions() || !isPure(op))
+    return false;
+  auto [known, isNew] = ofRows.try_emplace(value, false);
+  if (!isNew)
+    return known->second;
+  bool found = llvm::any_of(op->getOperands(),
+                            [&](Value operand) { return isOfRows(operand); });
+  return ofRows[value] = found;
+}
+
 bool RolePartition::isMadeAgain(Operation *op) {
   if (isExpansion(op))
     return true;
@@ -233,8 +249,8 @@ LogicalResult RolePartition::need(Role role, Value value, Operation *user) {
     return success();
   }
   auto gather = value.getDefiningOp<tile::GatherOp>();
-  if (converts && role != Role::Gather &&
-      (gather || value.getDefiningOp<tile::DequantOp>()))
+  if (converts && role != Role::Gather && isOfRows(value) &&
+      !isExpansion(value.getDefiningOp()))
     return cross(Role::Gather, role, value, user);
   if (gather && role != Role::Gather) {
     of(role).gathers.insert(gather);

@@ -19,8 +19,8 @@ inline constexpr int kNumRoles = 3;
 class RolePartition {
 public:
   /// Fails with an error that says why there is nothing to partition.
-  /// `converts`: `Gather` reads its rows itself, and what the others need of
-  /// them crosses.
+  /// `converts`: `Gather` reads its rows itself, does all that follows from
+  /// them alone, and what the others need of that crosses.
   static mlir::FailureOr<RolePartition> compute(tile::KernelOp kernel,
                                                 bool converts);
 
@@ -81,6 +81,8 @@ private:
                             mlir::Operation *user);
   mlir::LogicalResult need(Role role, mlir::Value value, mlir::Operation *user);
   mlir::LogicalResult need(Role role, mlir::Operation *op);
+  /// Whether a tile follows from gathered rows, and from no product.
+  bool isOfRows(mlir::Value value);
   mlir::LogicalResult needCarried(Role role, mlir::scf::ForOp loop, unsigned i);
 
   Needs &of(Role role) { return roles[static_cast<int>(role)]; }
@@ -90,6 +92,7 @@ private:
   bool converts;
   llvm::SmallVector<mlir::Operation *> part;
   llvm::DenseMap<mlir::Value, Depends> depends;
+  llvm::DenseMap<mlir::Value, bool> ofRows;
   llvm::SetVector<mlir::Operation *> products, second;
   Needs roles[kNumRoles];
   Crossing crossing[kNumRoles];

@@ -62,10 +62,14 @@ FailureOr<Attribute> parseValue(KernelOp kernel, ParameterAttr param,
   return failure();
 }
 
-/// The field of a bound format; null where the format is not bound.
+/// The field of a bound format or of roles; null where these are not bound.
 Attribute deriveValue(ParameterAttr param, const Binding &binding) {
   auto name = dyn_cast_if_present<StringAttr>(
       binding.lookup(param.getSource().getValue()));
+  if (name && param.getField().getValue() == kConvertsField) {
+    auto split = parseRoleSplit(name.getValue());
+    return BoolAttr::get(param.getContext(), split && split->converts);
+  }
   const CacheFormat *format = name ? findCacheFormat(name.getValue()) : nullptr;
   auto field =
       format ? formatField(*format, param.getField().getValue()) : std::nullopt;

@@ -2,6 +2,7 @@
 // tile.kernel, and verifiers of the ops that belong to kernels. Numbers are
 // those of the ODS text.
 #include "NameChecker.h"
+#include "mlatile/Dialect/Tile/IR/Roles.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringSet.h"
@@ -200,12 +201,15 @@ LogicalResult KernelOp::verify() {
     if (param.isDerived()) {
       StringRef source = param.getSource();
       ParameterAttr base = lookupParam(source);
+      ParamKind kind = param.getField().getValue() == kConvertsField
+                           ? ParamKind::Roles
+                           : ParamKind::Format;
       if (!base || !seen.contains(source) ||
-          base.getKind() != ParamKind::Format) // kernel_c2
-        return emitOpError()
-               << "parameter " << name
-               << ": expected a format parameter declared before it, got "
-               << source;
+          base.getKind() != kind) // kernel_c2
+        return emitOpError() << "parameter " << name << ": expected a "
+                             << stringifyParamKind(kind)
+                             << " parameter declared before it, got "
+                             << source;
     }
     if (!seen.insert(name).second) // kernel_c1
       return emitOpError() << "parameter " << name << " is declared twice";

@@ -146,5 +146,30 @@ LogicalResult DequantOp::verify() {
       return emitOpError() << "format \"" << rows.getFormat().getValue()
                            << "\" does not store its " << field << " as "
                            << element;
+  return getFactors() ? verifyFactors() : success();
+}
+
+LogicalResult DequantOp::verifyFactors() {
+  Type element = getResult().getType().getElementType();
+  RowsType rows = getRows().getType();
+  RankedTensorType factors = getFactors().getType();
+  if (getField() != RowField::Payload ||
+      !(element.isF16() || element.isBF16()) ||
+      factors.getElementType() != element) // dequant_c7
+    return emitOpError() << "expected factors of a payload in bf16 or f16, in "
+                            "the same element type, got "
+                         << factors << " for " << stringifyRowField(getField())
+                         << " as " << element;
+  SmallVector<Attribute> dims = dimsOf(factors);
+  const CacheFormat *format = rows.getCacheFormat();
+  bool fits = factors.getRank() == 2 && sameDim(dims[0], rows.getDim());
+  if (fits && format)
+    fits = sameDim(dims[1],
+                   Builder(getContext()).getI64IntegerAttr(format->groups()));
+  if (!fits) // dequant_c8
+    return emitOpError() << "expected factors of the rows, "
+                         << dimName(rows.getDim()) << ", and of their "
+                         << (format ? std::to_string(format->groups()) + " " : "")
+                         << "groups, got " << factors;
   return success();
 }

@@ -112,7 +112,7 @@ ParameterAttr ParameterAttr::parseBare(AsmParser &parser) {
         if (base.empty() || member.empty()) {
           parser.emitError(valueLoc)
               << "expected an integer, true, false, none, a format or roles in "
-                 "quotes, or FORMAT.field, got "
+                 "quotes, or PARAMETER.field, got "
               << word;
           return {};
         }
@@ -173,14 +173,21 @@ ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   StringRef kindName = stringifyParamKind(kind);
   if (!source != !field || (source && value))
     return emitError() << "parameter " << name.getValue()
-                       << ": expected either a default or FORMAT.field";
+                       << ": expected either a default or PARAMETER.field";
+  if (field && field.getValue() == kConvertsField) { // of roles
+    if (kind != ParamKind::Bool)
+      return emitError() << "parameter " << name.getValue() << ": field "
+                         << kConvertsField << " is i1, got " << kindName;
+    return success();
+  }
   if (field) { // parameter_c2
     std::optional<FormatField> known =
         formatField(cacheFormats().front(), field.getValue());
     if (!known)
       return emitError() << "parameter " << name.getValue()
                          << ": expected a field of a format ("
-                         << formatFieldNames() << "), got '" << field.getValue()
+                         << formatFieldNames() << ") or of roles ("
+                         << kConvertsField << "), got '" << field.getValue()
                          << "'";
     StringRef expected =
         stringifyParamKind(known->isBool ? ParamKind::Bool : ParamKind::Index);

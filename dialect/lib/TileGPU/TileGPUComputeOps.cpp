@@ -31,12 +31,15 @@ LogicalResult DequantOp::verify() {
                          scales.getCols() == format->groups()
                    : scales.getElementBytes() == 1 &&
                          scales.getCols() >= format->groups());
+  if (hasFactors())
+    fits = scales.getRank() == 2 && scales.getRows() == payload.getRows() &&
+           scales.getCols() == format->groups();
   if (!fits) // dequant_c3
     return emitOpError("expected 'scales' to have ")
            << payload.getRows() << " rows of " << (f32 ? "" : "at least ")
            << format->groups()
-           << (f32 ? " f32 elements" : " elements of 8 bits") << ", got "
-           << scales;
+           << (f32 ? " f32 elements" : " elements of 8 bits")
+           << ", or factors of the result's type, got " << scales;
   Type element = result.getElementType();
   if (!(element.isBF16() || element.isF16()) ||
       result.getRows() != payload.getRows() ||
@@ -44,7 +47,16 @@ LogicalResult DequantOp::verify() {
     return emitOpError("expected 'result' to have ")
            << payload.getRows() << " x " << format->nope
            << " elements of bf16 or f16, got " << result;
+  if (hasFactors() && (getUnscaled() || format->payload !=
+                                            mlatile::PayloadType::E4M3)) // dequant_c5
+    return emitOpError("expected factors of an e4m3 payload that is scaled, got ")
+           << (getUnscaled() ? "unscaled" : "one of 4 bits");
   return success();
+}
+
+bool DequantOp::hasFactors() {
+  return getScales().getType().getElementType() ==
+         getResult().getType().getElementType();
 }
 
 SmallVector<SharedAccess> DequantOp::getSharedAccesses() {

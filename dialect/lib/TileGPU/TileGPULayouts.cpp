@@ -46,6 +46,21 @@ std::optional<DistributedLayout> operandLayout(bool isA, int64_t rows,
                                    warp, layout->reps());
 }
 
+std::optional<WarpGrid> matchOperandA(const DistributedLayout &layout) {
+  if (layout.rank() != 2)
+    return std::nullopt;
+  auto shape = layout.shape();
+  if (shape[0] % 16 || shape[1] % 16)
+    return std::nullopt;
+  for (int warps = 1; warps <= layout.numWarps(); warps *= 2) {
+    WarpGrid grid{warps, layout.numWarps() / warps};
+    if (operandLayout(/*isA=*/true, shape[0], shape[1], /*packK=*/0, grid,
+                      layout.numWarps()) == layout)
+      return grid;
+  }
+  return std::nullopt;
+}
+
 int packing(mlir::Type element) {
   if (!element.isIntOrFloat())
     return 0;

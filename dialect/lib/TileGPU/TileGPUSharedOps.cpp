@@ -88,5 +88,14 @@ SmallVector<SharedAccess> StoreSharedOp::getSharedAccesses() {
 }
 
 SmallVector<SharedAccess> LoadSharedOp::getSharedAccesses() {
-  return {{&getBufferMutable(), false, LayoutAttr::of(getTile().getType())}};
+  LayoutAttr layout = LayoutAttr::of(getTile().getType());
+  return {{&getBufferMutable(), false, layout, readsFragments()}};
+}
+
+bool LoadSharedOp::readsFragments() {
+  Type element = getBuffer().getType().getElementType();
+  LayoutAttr layout = LayoutAttr::of(getTile().getType());
+  return layout && (element.isF16() || element.isBF16()) &&
+         getBuffer().getType().getStrideBytes() % 16 == 0 &&
+         matchOperandA(layout.getDistributed()).has_value();
 }

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 #include <bit>
+#include <map>
 
 using namespace mlir;
 
@@ -92,7 +93,9 @@ private:
   }
   int64_t stepElements() const { return dealing.lanes * kPiece; }
   bool f32Scales() const { return format.scale == ScaleType::F32; }
-  int64_t scaleBytes() const { return f32Scales() ? 4 : 1; }
+  int64_t scaleBytes() {
+    return op.hasFactors() ? 2 : f32Scales() ? 4 : 1;
+  }
 
   bool e2m1() const { return format.payload == PayloadType::E2M1; }
   int64_t payloadBytes(int64_t elements) const {
@@ -131,14 +134,21 @@ private:
     return offsetBytes(rewriter, loc, scales, offset);
   }
 
-  /// What the payload of the thread's piece in turn `turn` is multiplied by,
-  /// f32; null for nothing.
+  /// What the payload of the thread's piece in turn `turn` is multiplied by:
+  /// f32, or a factor of the result's type; null for nothing.
   Value loadScale(int64_t rowBytes, int64_t turn) {
     if (op.getUnscaled())
       return e2m1() ? e2m1Factor() : Value();
     int64_t groups = turn * dealing.sets * stepElements() / format.group;
     Value address =
         offsetBytes(rewriter, loc, scales, rowBytes + groups * scaleBytes());
+    Type element = op.getResult().getType().getElementType();
+    if (op.hasFactors() && factorsOfRow(rowBytes, groups))
+      return LLVM::ExtractElementOp::create(
+          rewriter, loc, factorVectors[{rowBytes, groups / kPiece}],
+          i32(groups % kPiece));
+    if (op.hasFactors())
+      return LLVM::LoadOp::create(rewriter, loc, element, address, 2);
     if (f32Scales())
       return LLVM::LoadOp::create(rewriter, loc, rewriter.getF32Type(), address,
                                   4);
@@ -153,6 +163,23 @@ private:
     if (!e2m1())
       return scale;
     return LLVM::FMulOp::create(rewriter, loc, scale, e2m1Factor());
+  }
+
+  /// Loads the factors of a row eight at a time, where a thread takes one group
+  /// in each turn, and all of them: its first is that of the row.
+  bool factorsOfRow(int64_t rowBytes, int64_t group) {
+    if (dealing.sets != 1 || stepElements() != format.group ||
+        stride(op.getScales()) % (2 * kPiece))
+      return false;
+    Value &vector = factorVectors[{rowBytes, group / kPiece}];
+    if (!vector) {
+      int64_t bytes = rowBytes + group / kPiece * 2 * kPiece;
+      vector = LLVM::LoadOp::create(
+          rewriter, loc,
+          VectorType::get(kPiece, op.getResult().getType().getElementType()),
+          offsetBytes(rewriter, loc, scales, bytes), 2 * kPiece);
+    }
+    return true;
   }
 
   Value e2m1Factor() {
@@ -220,19 +247,34 @@ private:
     return result;
   }
 
+  /// Two e4m3 of the piece.
+  Value word(const Piece &piece, int i) {
+    return LLVM::ExtractElementOp::create(rewriter, loc, piece.words, i32(i));
+  }
+
   void storePiece(const Piece &piece) {
     Type element = op.getResult().getType().getElementType();
-    SmallVector<Value, kPiece> values = numbers(piece.words);
-    if (piece.scale)
-      for (Value &value : values)
-        value = LLVM::FMulOp::create(rewriter, loc, value, piece.scale);
+    bool scaled = piece.scale && !op.hasFactors();
     SmallVector<Value, 4> pairs;
-    for (int i = 0; i < 4; ++i) {
-      Value pair = emitRoundedPair(rewriter, loc, element, values[2 * i],
-                                   values[2 * i + 1]);
-      pairs.push_back(
-          LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair));
+    if (!e2m1() && element.isF16() && !scaled) {
+      for (int i = 0; i < 4; ++i)
+        pairs.push_back(emitE4M3Pair(rewriter, loc, word(piece, i)));
+    } else {
+      SmallVector<Value, kPiece> values = numbers(piece.words);
+      if (scaled)
+        for (Value &value : values)
+          value = LLVM::FMulOp::create(rewriter, loc, value, piece.scale);
+      for (int i = 0; i < 4; ++i)
+        pairs.push_back(emitRoundedPair(rewriter, loc, element, values[2 * i],
+                                        values[2 * i + 1]));
     }
+    if (op.hasFactors()) {
+      Value factors = packVector(rewriter, loc, {piece.scale, piece.scale});
+      for (Value &pair : pairs)
+        pair = LLVM::FMulOp::create(rewriter, loc, pair, factors);
+    }
+    for (Value &pair : pairs)
+      pair = LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
     LLVM::StoreOp::create(rewriter, loc, packVector(rewriter, loc, pairs),
                           piece.to, 2 * kPiece);
   }
@@ -250,6 +292,7 @@ private:
     payload = loop->getArgument(1);
     scales = loop->getArgument(2);
     result = loop->getArgument(3);
+    factorVectors.clear();
     convertRows(1);
     Value count =
         LLVM::AddOp::create(rewriter, loc, loop->getArgument(0), i32(1));
@@ -281,6 +324,8 @@ private:
   Dealing dealing;
   Value payload, scales, result; ///< places of the thread
   Value lane, row, set;          ///< i32
+  /// By row offset and number of eight.
+  std::map<std::pair<int64_t, int64_t>, Value> factorVectors;
 };
 
 /// Threads of the kernel around an op, before or after its own conversion.

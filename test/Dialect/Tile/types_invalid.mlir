@@ -84,7 +84,7 @@ func.func private @f() attributes {tile.bound = {}}
 
 // -----
 // parameter_c2
-// expected-error@+1 {{parameter A: expected a field of a format (nope, rope, group, groups, dim_qk, dim_v, rope_in_value, scale_e4m3, scale_f32), got 'page'}}
+// expected-error@+1 {{parameter A: expected a field of a format (nope, rope, group, groups, dim_qk, dim_v, rope_in_value, scale_e4m3, scale_f32) or of roles (converts), got 'page'}}
 #p = #tile.parameter<A : index = FMT.page>
 
 // -----
@@ -97,7 +97,7 @@ func.func private @f() attributes {tile.bound = {}}
 #p = #tile.parameter<A : i32 = 4>
 
 // -----
-// expected-error@+1 {{expected an integer, true, false, none, a format or roles in quotes, or FORMAT.field, got dsv4}}
+// expected-error@+1 {{expected an integer, true, false, none, a format or roles in quotes, or PARAMETER.field, got dsv4}}
 #p = #tile.parameter<A : format = dsv4>
 
 // -----

@@ -105,6 +105,10 @@ private:
 /// rows then meet all banks once.
 int64_t conflictFreeStride(int64_t rowBytes);
 
+/// The same for rows that are read in segments of 64 bytes, two rows at once:
+/// an odd multiple of 64.
+int64_t segmentStride(int64_t rowBytes);
+
 /// Wavefronts that the hardware needs for one phase: `offsets` are the byte
 /// offsets of its threads, each moving `bytes` (a multiple of 4, or less than
 /// 4). Equal words are read once.

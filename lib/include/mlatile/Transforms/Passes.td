@@ -101,6 +101,33 @@ def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def HoldOperands : Pass<"tilegpu-hold-operands", "::mlir::ModuleOp"> {
+  let summary = "keep columns of an operand that a role's loop does not change in registers";
+  let description = [{
+    In a role, a first factor that all warps have put into a buffer before the
+    roles parted (a query) is read again in every iteration. As many of its
+    columns as the role's registers have room for are read once, before the
+    loop; shared memory then serves the rest. Room is what is left of the role's
+    registers after `kRoleWorkingRegisters` and what its loops carry.
+
+    Before:
+    ```mlir
+    scf.for ... { %s = tilegpu.dot %q, %k, %c {b_transposed} : !tilegpu.buffer<64x448xf16>, ... }
+    ```
+    After:
+    ```mlir
+    %q0 = tilegpu.load_shared %q[:, 0:256] : ..., tensor<64x256xf16, #operandA>
+    scf.for ... {
+      %s0 = tilegpu.dot %q0, %k[:, 0:256], %c {b_transposed}
+      %s = tilegpu.dot %q[:, 256:448], %k[:, 256:448], %s0 {b_transposed} }
+    ```
+    (windows are `tilegpu.view`). Only where both operands are 16-bit buffers
+    with their columns along K. Sums are formed in the same order.
+    Precondition: `tile-to-tilegpu`.
+  }];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect"];
+}
+
 def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
   let summary = "issue gathers ahead of their use through a ring of stages";
   let description = [{

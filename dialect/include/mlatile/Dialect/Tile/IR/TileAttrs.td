@@ -72,7 +72,8 @@ def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
     A name, a kind (`format`, `index`, `i1` or `roles`) and where the value comes from:
     the caller (no default), a default, or a field of a format parameter:
     `nope`, `rope`, `group`, `groups`, `dim_qk`, `dim_v` (`index`),
-    `rope_in_value`, `scale_e4m3` or `scale_f32` (`i1`). A derived parameter cannot be given by the caller.
+    `rope_in_value`, `scale_e4m3` or `scale_f32` (`i1`); or `converts` (`i1`) of a
+    roles parameter: whether the warps that gather convert. A derived parameter cannot be given by the caller.
 
     Constraints:
     * parameter_c1: the default has the parameter's kind; an `index` is from 0
@@ -87,6 +88,7 @@ def Tile_ParameterAttr : Tile_Attr<"Parameter", "parameter"> {
     #tile.parameter<NOPE : index = FMT.nope>
     #tile.parameter<ROLES : roles = none>
     #tile.parameter<ROLES : roles = "4+4+8">
+    #tile.parameter<CONVERTS : i1 = ROLES.converts>
     ```
   }];
   let parameters = (ins

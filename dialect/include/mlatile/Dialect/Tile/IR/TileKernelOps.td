@@ -27,8 +27,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [
 
     Constraints:
     * kernel_c1: parameter names are distinct.
-    * kernel_c2: a derived parameter names a `format` parameter declared
-      before it.
+    * kernel_c2: a derived parameter names a `format` (for `converts`: a `roles`)
+      parameter declared before it.
     * kernel_c3: `warps` is an integer from 1 to 32 or an `index` parameter.
     * kernel_c4: arguments are views, pools or scalars; no results.
     * kernel_c5: one distinct name an argument, a letter or `_` first, then

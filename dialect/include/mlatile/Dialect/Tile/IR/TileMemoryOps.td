@@ -112,6 +112,10 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
     `i / (nope / groups)`. Skipped rows are zero in `nope`, `rope` and
     `payload`, and their scales are finite.
 
+    `payload times %factors`: each number times the factor of its group, rounded
+    once, to nearest even, to the result's element type. What is converted once
+    for all who read it can have its scales, relative to those of its row, in it.
+
     Constraints:
     * dequant_c1: the result is a tile of rank 2.
     * dequant_c2: its first dimension is that of the rows.
@@ -125,22 +129,33 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
       `scale`.
     * dequant_c6: as f8E4M3FN (f8E8M0FNU) a bound format stores its payload
       (scales).
+    * dequant_c7: factors stand behind `payload` only, whose element type is bf16
+      or f16 then, and they have the same.
+    * dequant_c8: factors are a tile of rank 2, of the rows and, of a bound
+      format, its groups.
 
     Example:
     ```mlir
     %k = tile.dequant %rows nope : !tile.rows<FMT, [BN]>
          -> tensor<?x?xbf16, #tile.dims<BN, NOPE>>
+    %k = tile.dequant %rows payload times %r : !tile.rows<FMT, [BN]>,
+         tensor<?x?xf16, #tile.dims<BN, GROUPS>>
+         -> tensor<?x?xf16, #tile.dims<BN, NOPE>>
     ```
   }];
-  let arguments = (ins Tile_RowsType:$rows, Tile_RowFieldAttr:$field);
+  let arguments = (ins Tile_RowsType:$rows, Tile_RowFieldAttr:$field,
+                       Optional<Tile_Tile>:$factors);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
-    $rows custom<RowField>($field) attr-dict `:` qualified(type($rows)) `->` type($result)
+    $rows custom<RowField>($field) (`times` $factors^)? attr-dict `:`
+    qualified(type($rows)) (`,` type($factors)^)? `->` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The field of a cache format that gives the second dimension's size.
     ::llvm::StringRef getSizeField();
+    /// dequant_c7, dequant_c8.
+    ::llvm::LogicalResult verifyFactors();
   }];
 }
 

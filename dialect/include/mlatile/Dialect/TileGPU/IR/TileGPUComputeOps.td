@@ -183,7 +183,9 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
     `result[r, i] = payload[r, i] * scale[r, i / group]`, rounded to the nearest
     even; the product is exact in f32 for power-of-two scales. A ue8m0 byte e is
     2^(e - 127), byte 255 is NaN; e4m3 is the OCP e4m3fn. `unscaled`: the
-    payload alone, exact; scales are not read. All threads of the kernel share
+    payload alone, exact; scales are not read. Scales of the result's element
+    type are factors of the kernel's own in the place of the format's: the
+    payload is multiplied in that type (PTX ISA, `mul.f16x2`, `mul.bf16x2`). All threads of the kernel share
     the work; no barrier is implied before or after.
 
     Constraints:
@@ -191,7 +193,9 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
     * dequant_c2: `payload` has two dimensions, 8-bit elements, the format's
       payload bytes a row, and rows that start at multiples of 16 bytes.
     * dequant_c3: `scales` has as many rows, and a row holds the format's scales:
-      8-bit elements, at least as many as groups, or f32, as many as groups.
+      8-bit elements, at least as many as groups, or f32, as many as groups; or
+      factors of the result's element type, as many as groups.
+    * dequant_c5: factors are not `unscaled`, and the format's payload is e4m3.
     * dequant_c4: `result` is bf16 or f16, has as many rows, the format's nope
       elements a row, and rows that start at multiples of 16 bytes.
 
@@ -209,6 +213,10 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
   let assemblyFormat = [{
     $format $payload `,` $scales `->` $result attr-dict
     `:` qualified(type($payload)) `,` qualified(type($scales)) `->` qualified(type($result))
+  }];
+  let extraClassDeclaration = [{
+    /// Whether `scales` holds factors of the kernel's own.
+    bool hasFactors();
   }];
   let hasVerifier = 1;
 }

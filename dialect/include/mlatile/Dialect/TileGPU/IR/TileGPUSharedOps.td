@@ -120,6 +120,10 @@ def TileGPU_LoadSharedOp : TileGPU_SharedOp<"load_shared"> {
   let arguments = (ins Arg<TileGPU_Buffer, "", [SharedRead]>:$buffer);
   let results = (outs TileGPU_AnyTile:$tile);
   let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` type($tile)";
+  let extraClassDeclaration = [{
+    /// The tile is a first operand of `mma` in 16 bits, read by `ldmatrix`.
+    bool readsFragments();
+  }];
   let hasVerifier = 1;
 }
 
