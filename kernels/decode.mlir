@@ -39,7 +39,7 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
                            BH : index = 16, BN : index = 32, WARPS : index = 4,
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                            SPLIT : i1 = false, DEPENDENT : i1 = false, SLICES : i1 = false, LSE : index = 0, FP8 : index = 0,
-                           ROLES : roles = none,
+                           ROLES : roles = none, BULK : i1 = false,
                            MERGE_BD : index = 512,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                            GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,

@@ -32,7 +32,7 @@ func.func private @store_lse(!row, !vlse, index, index, index)
 tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
                             BH : index = 32, BN : index = 32, WARPS : index = 8,
                             HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
-                            LSE : index = 0, FP8 : index = 0, ROLES : roles = none,
+                            LSE : index = 0, FP8 : index = 0, ROLES : roles = none, BULK : i1 = false,
                             NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                             GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,
                             EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32,
