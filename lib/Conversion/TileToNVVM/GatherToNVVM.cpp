@@ -82,13 +82,17 @@ public:
                           operands.getIndex());
     if (op.getBulk() && part)
       first = isPart(LLVM::ICmpPredicate::eq, 0);
-    Value expected = constI32(rewriter, loc, 0);
+    Value expected; // of this thread's copies
     for (auto [i, id] : llvm::enumerate(ids)) {
       Row row = resolve(id, layout.regCoord(static_cast<int>(i))[0]);
-      if (op.getBulk())
-        expected = LLVM::AddOp::create(rewriter, loc, expected, bulkRow(row));
-      else
+      if (!op.getBulk()) {
         copyRow(row);
+        continue;
+      }
+      Value bytes = bulkRow(row);
+      expected = expected
+                     ? LLVM::AddOp::create(rewriter, loc, expected, bytes)
+                     : bytes;
     }
     if (op.getBulk())
       return arriveForWarp(expected);
