@@ -39,7 +39,7 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
                            BH : index = 16, BN : index = 32, WARPS : index = 4,
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                            SPLIT : i1 = false, DEPENDENT : i1 = false, SLICES : i1 = false, LSE : index = 0, FP8 : index = 0,
-                           ROLES : roles = none,
+                           ROLES : roles = none, BULK : i1 = false,
                            MERGE_BD : index = 512,
                            CONVERTS : i1 = ROLES.converts,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
@@ -52,6 +52,7 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
      %counters : !vcnt, %sm_scale : f32, %num_splits : index) {
   tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
   tile.require affine_set<(h) : (h mod 16 == 0, h - 16 >= 0)>(BH), "a head tile is whole mma rows"
+  tile.require affine_set<(x, c) : (x * -1 + c * -2 + 2 >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
 

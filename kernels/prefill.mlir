@@ -32,7 +32,7 @@ func.func private @store_lse(!row, !vlse, index, index, index)
 tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
                             BH : index = 32, BN : index = 32, WARPS : index = 8,
                             HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
-                            LSE : index = 0, FP8 : index = 0, ROLES : roles = none,
+                            LSE : index = 0, FP8 : index = 0, ROLES : roles = none, BULK : i1 = false,
                             CONVERTS : i1 = ROLES.converts,
                             NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                             GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,
@@ -43,6 +43,7 @@ tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i
      %sink : !vrow, %out : !vout, %lse : !vlse, %sm_scale : f32) {
   tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
   tile.require affine_set<(h) : (h mod 16 == 0, h - 16 >= 0)>(BH), "a head tile is whole mma rows"
+  tile.require affine_set<(x, c) : (x * -1 + c * -2 + 2 >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
 

@@ -36,9 +36,9 @@ func.func private @store_lse(!row, !vlse, index, index, index)
 tile.kernel @swapab params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
                            BH : index = 32, BN : index = 32, WARPS : index = 4,
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
-                           LSE : index = 0, FP8 : index = 0, ROLES : roles = none,
+                           LSE : index = 0, FP8 : index = 0, ROLES : roles = none, BULK : i1 = false,
                            CONVERTS : i1 = ROLES.converts,
-                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
+                           NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                            GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,
                            EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32,
                             EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS) roles(ROLES)
@@ -47,6 +47,7 @@ tile.kernel @swapab params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
      %sink : !vrow, %out : !vout, %lse : !vlse, %sm_scale : f32) {
   tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
   tile.require affine_set<(h) : (h mod 8 == 0, h - 8 >= 0)>(BH), "a head tile is whole mma columns"
+  tile.require affine_set<(x, c) : (x * -1 + c * -2 + 2 >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
 

@@ -56,6 +56,7 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
   %CONVERTS = tile.param CONVERTS : i1
   %in_keys = arith.ori %SCALE_E4M3, %CONVERTS : i1
   %FP8 = tile.param FP8 : index
+  %BULK = tile.param BULK : i1
   %c2 = arith.constant 2 : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
   %fp8 = arith.cmpi ne, %FP8, %c0 : index
@@ -75,7 +76,13 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
   %m, %l, %on, %or = scf.for %n = %begin to %end step %BN
       iter_args(%m0 = %m_, %l0 = %l_, %on0 = %on_, %or0 = %or_) -> (!row, !s, !on, !or) {
     %ids = tile.load %indices[%b, %t, %n] limit %end else %skip : !vidx -> !ids
-    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
+    %rows, %ok = scf.if %BULK -> (!rows, !mask) {
+      %rows0, %ok0 = tile.gather %kv[%ids] {bulk} : !tile.pool<FMT>, !ids -> !rows, !mask
+      scf.yield %rows0, %ok0 : !rows, !mask
+    } else {
+      %rows0, %ok0 = tile.gather %kv[%ids] : !tile.pool<FMT>, !ids -> !rows, !mask
+      scf.yield %rows0, %ok0 : !rows, !mask
+    }
     %ks = tile.dequant %rows scale : !rows -> !ks
     %r, %u, %log_u = func.call @relative_scales(%ks) : (!ks) -> (!ks, !cand, !cand)
     %r16 = arith.truncf %r : !ks to !ks16

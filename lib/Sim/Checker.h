@@ -8,6 +8,7 @@
 #include "Clock.h"
 #include "Machine.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <unordered_map>
 
@@ -64,6 +65,8 @@ public:
   void bulkStoreIssued(Lane *lane, uint32_t offset, uint32_t bytes,
                        uint32_t site);
   void bulkStoresLanded(Lane *lane, uint32_t count);
+  /// fence.proxy.async
+  void proxyFenced(Lane *lane);
 
   // Order.
   void syncWarp(Warp &warp, uint32_t active);
@@ -95,6 +98,7 @@ private:
     // Engines of cp.async and of bulk stores: how far this thread knows them.
     uint32_t copyEngine = kNobody, copiesDone = 0, copiesIssued = 0;
     uint32_t storeEngine = kNobody, storesDone = 0, storesIssued = 0;
+    std::vector<uint32_t> fences; ///< times of fence.proxy.async, ascending
   };
   struct Observer {
     uint64_t phases = 0; ///< observed phases: the last one's number + 1
@@ -137,8 +141,8 @@ private:
   Granule byteAt(uint32_t word, uint32_t byte);
   void split(uint32_t word);
   void unsplit(uint32_t word);
-  template <typename F>
-  void granules(uint32_t offset, uint32_t bytes, F f);
+  void granules(uint32_t offset, uint32_t bytes,
+                llvm::function_ref<void(const Granule &)> f);
   bool readQuickly(uint32_t word, const Actor &actor);
   void readGranule(const Granule &at, const Actor &actor);
   void writeGranule(const Granule &at, const Actor &actor, const Access &next,
@@ -146,6 +150,11 @@ private:
   void writeRange(const Actor &actor, uint32_t offset, uint32_t bytes,
                   const Access &next, const void *value);
   void setRead(const Granule &at, const Actor &actor);
+  bool fenced(uint32_t tid, uint32_t written, const Actor &actor) const;
+  void checkProxies(const Actor &actor, uint32_t offset, uint32_t bytes,
+                    const char *verb);
+  std::string proxyText(const Granule &at, uint32_t lane, const Actor &actor,
+                        const char *verb) const;
   void matrixRow(const Actor &actor, bool stores, uint32_t offset);
 
   [[noreturn]] void failRace(const Granule &at, const Access &earlier,

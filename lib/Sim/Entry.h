@@ -67,6 +67,8 @@ void threadExit(Lane *lane);
 void threadTrap(Lane *lane, uint32_t site);
 void threadPoll(Lane *lane, uint32_t site);
 void threadAwaitLaunches(Lane *lane);
+/// fence.proxy.async, of shared memory too.
+void threadFenceProxy(Lane *lane);
 uint32_t threadIsShared(Lane *lane, const void *address);
 uint64_t threadClock(Lane *lane);
 

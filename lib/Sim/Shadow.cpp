@@ -137,8 +137,8 @@ void Checker::unsplit(uint32_t word) {
   splits[word] = 0;
 }
 
-template <typename F>
-void Checker::granules(uint32_t offset, uint32_t bytes, F f) {
+void Checker::granules(uint32_t offset, uint32_t bytes,
+                       llvm::function_ref<void(const Granule &)> f) {
   uint32_t word = offset / 4, first = offset % 4;
   for (; bytes; ++word, first = 0) {
     uint32_t count = std::min(4 - first, bytes);
@@ -287,6 +287,7 @@ void Checker::bulkIssued(Lane *lane, const Mbarrier &bar, uint32_t offset,
   PhaseOrder &phase = order(bar);
   if (phase.engine == kNobody)
     phase.engine = newEngine();
+  checkProxies(actor(lane, site), offset, bytes, "writes");
   writeRange(actor(lane, site), offset, bytes,
              {++phase.issued, phase.engine, lane->tid, site}, nullptr);
 }
@@ -298,6 +299,7 @@ void Checker::bulkStoreIssued(Lane *lane, uint32_t offset, uint32_t bytes,
     t.storeEngine = newEngine();
   ++t.storesIssued;
   Actor by = actor(lane, site);
+  checkProxies(by, offset, bytes, "reads");
   granules(offset, bytes, [&](const Granule &at) {
     readGranule(at, by);
     late[at.key].push_back({t.storesIssued, t.storeEngine, lane->tid, site});

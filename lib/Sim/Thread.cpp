@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Small operations of a single lane.
+#include "Checker.h"
 #include "Entry.h"
-#include "Machine.h"
 
 using namespace mlatile::sim;
 
@@ -19,6 +19,11 @@ void mlatile::sim::threadPoll(Lane *lane, uint32_t site) {
 // The launches before have ended when one runs here.
 void mlatile::sim::threadAwaitLaunches(Lane *lane) {
   lane->launchesAwaited = true;
+}
+
+void mlatile::sim::threadFenceProxy(Lane *lane) {
+  if (Checker *checker = ctaOf(lane).checker.get())
+    checker->proxyFenced(lane);
 }
 
 uint32_t mlatile::sim::threadIsShared(Lane *lane, const void *address) {

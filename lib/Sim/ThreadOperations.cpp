@@ -259,6 +259,9 @@ bool ThreadLowering::lowerCopy(StringRef name) {
 bool ThreadLowering::lowerOther(StringRef name) {
   if (name == "griddepcontrol.wait")
     return enter(threadAwaitLaunches, b.getVoidTy(), {}, false);
+  if (name == "fence.proxy.async" || name == "fence.proxy.async.shared_cta" ||
+      name == "fence.proxy.async.shared_cluster")
+    return enter(threadFenceProxy, b.getVoidTy(), {}, false);
   // Every access is in order and seen by all here.
   if (name.starts_with("fence.") || name.starts_with("membar.") ||
       name.starts_with("griddepcontrol.") || name.starts_with("prefetch") ||

@@ -54,7 +54,18 @@ void GatherRing::issue(OpBuilder &b, tile::GatherOp gather, Value ids,
   Location loc = gather.getLoc();
   GatheredStage to = stage(b, loc, index);
   tilegpu::GatherAsyncOp::create(b, loc, gather.getPool(), ids, to.rows,
-                                 to.scales, to.slots, full, index);
+                                 to.scales, to.slots, full, index,
+                                 gather.getBulk());
+}
+
+int64_t GatherRing::arrivals(tile::GatherOp gather, int64_t warps) {
+  // Rows have a known format where a ring was made for them.
+  const CacheFormat *format =
+      cast<tile::PoolType>(gather.getPool().getType()).getCacheFormat();
+  int64_t count =
+      cast<RankedTensorType>(gather.getIds().getType()).getDimSize(0);
+  return tilegpu::GatherAsyncOp::arrivals(*format, count, warps,
+                                          gather.getBulk());
 }
 
 //===--- slot ids ---------------------------------------------------------===//

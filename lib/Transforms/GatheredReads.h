@@ -39,6 +39,9 @@ struct GatherRing {
   /// Issues the copies of the stage at `index`.
   void issue(mlir::OpBuilder &b, tile::GatherOp gather, mlir::Value ids,
              mlir::Value index, mlir::Value full) const;
+  /// Arrivals at `full` of one issue of a gather, for which a ring was made, by
+  /// `warps` warps.
+  static int64_t arrivals(tile::GatherOp gather, int64_t warps);
 };
 
 /// Rows and their validity, the results of `op`, and every tile.dequant of them

@@ -32,8 +32,29 @@ struct Pending {
   }
 };
 
-/// `All`: of everyone who runs the code, a role or the CTA.
-enum class Need { None, Warp, All };
+/// `All`: of everyone who runs the code, a role or the CTA. `Fenced`: of all,
+/// each of whom first executes a proxy fence.
+enum class Need { None, Warp, All, Fenced };
+
+/// What stands before an operation.
+struct State {
+  SmallVector<Pending> pending;
+  /// Written by ordinary stores that no proxy fence has followed, whatever
+  /// barriers have.
+  llvm::SmallSetVector<tilegpu::AllocOp, 8> unfenced;
+};
+
+/// The buffer that bulk copies write.
+tilegpu::AllocOp bulkTarget(Operation *op) {
+  auto gather = dyn_cast<tilegpu::GatherAsyncOp>(op);
+  return gather && gather.getBulk() ? allocOf(gather.getRows())
+                                    : tilegpu::AllocOp();
+}
+
+bool overlap(tilegpu::AllocOp a, tilegpu::AllocOp b) {
+  int64_t beginA = *a.getOffset(), beginB = *b.getOffset();
+  return beginA < beginB + b.getNumBytes() && beginB < beginA + a.getNumBytes();
+}
 
 bool oneWarpEach(const DistributedLayout &a, const DistributedLayout &b) {
   return a.warpFreeMask() == 0 && b.warpFreeMask() == 0 &&
@@ -89,12 +110,11 @@ public:
     });
   }
 
-  using State = SmallVector<Pending>;
-
   void visit(Block &block, State &state) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto sync = dyn_cast<tilegpu::SyncOp>(op)) {
         apply(sync.getScope() == tilegpu::SyncScope::Warp ? Need::Warp
+              : sync.getProxyFence()                      ? Need::Fenced
                                                           : Need::All,
               state);
       } else if (auto roles = dyn_cast<tilegpu::RolesOp>(op)) {
@@ -118,16 +138,34 @@ private:
   /// All that was done before is done for every role; the first to use a buffer
   /// or an mbarrier may be any.
   void visit(tilegpu::RolesOp roles, State &state) {
+    bool fences = false;
+    roles->walk([&](Operation *op) { fences |= needsFence(op, state); });
     auto sync = dyn_cast_if_present<tilegpu::SyncOp>(roles->getPrevNode());
-    if (!sync || sync.getScope() != tilegpu::SyncScope::Cta)
-      insertBefore(roles, Need::All, state);
+    if (sync && sync.getScope() == tilegpu::SyncScope::Cta) {
+      if (fences) {
+        sync.setProxyFence(true);
+        apply(Need::Fenced, state);
+      }
+    } else {
+      insertBefore(roles, fences ? Need::Fenced : Need::All, state);
+    }
     scope = tilegpu::SyncScope::Role;
+    auto unfenced = std::move(state.unfenced);
     for (Region &body : roles.getBodies()) {
       State own;
       visit(body.front(), own);
+      unfenced.insert_range(own.unfenced);
     }
     scope = tilegpu::SyncScope::Cta;
-    state.clear();
+    state = {{}, std::move(unfenced)};
+  }
+
+  /// Of `op`, before a bulk copy of it.
+  static bool needsFence(Operation *op, const State &state) {
+    tilegpu::AllocOp target = bulkTarget(op);
+    return target && llvm::any_of(state.unfenced, [&](tilegpu::AllocOp alloc) {
+             return overlap(alloc, target);
+           });
   }
 
   /// What iterations need of each other stands in the loop; what they need of
@@ -156,6 +194,7 @@ private:
   }
 
   void visit(tilegpu::SharedAccessOpInterface op, State &state) {
+    tilegpu::AllocOp bulk = bulkTarget(op);
     SmallVector<Pending> now;
     for (const tilegpu::SharedAccess &access : op.getSharedAccesses()) {
       Value view = access.operand->get();
@@ -163,9 +202,9 @@ private:
       if (alloc && !isa<tilegpu::MBarriersType>(alloc.getType()))
         now.push_back({alloc, view, access});
     }
-    Need need = Need::None;
+    Need need = needsFence(op, state) ? Need::Fenced : Need::None;
     for (const Pending &second : now)
-      for (const Pending &first : state) {
+      for (const Pending &first : state.pending) {
         if (first.alloc == second.alloc && guarded.contains(first.alloc))
           continue;
         Need one = needBetween(first, second);
@@ -175,11 +214,14 @@ private:
       }
     insertBefore(op, need, state);
     for (const Pending &pending : now) {
-      auto *it = llvm::find(state, pending);
-      if (it == state.end())
-        state.push_back(pending);
+      auto *it = llvm::find(state.pending, pending);
+      if (it == state.pending.end())
+        state.pending.push_back(pending);
       else
         it->warpSynced = false;
+      // Rows that are skipped are fenced by those who zero them.
+      if (pending.access.isWrite && pending.alloc != bulk)
+        state.unfenced.insert(pending.alloc);
     }
   }
 
@@ -190,29 +232,33 @@ private:
     if (inserting) {
       OpBuilder b(op);
       tilegpu::SyncOp::create(b, op->getLoc(),
-                              need == Need::All ? scope
-                                                : tilegpu::SyncScope::Warp);
+                              need == Need::Warp ? tilegpu::SyncScope::Warp
+                                                 : scope,
+                              /*proxy_fence=*/need == Need::Fenced);
     }
     needed = std::max(needed, need);
     apply(need, state);
   }
 
   static void apply(Need need, State &state) {
-    if (need == Need::All)
-      state.clear();
-    for (Pending &pending : state)
+    if (need == Need::Fenced)
+      state.unfenced.clear();
+    if (need >= Need::All)
+      state.pending.clear();
+    for (Pending &pending : state.pending)
       pending.warpSynced = true;
   }
 
   /// Either may have happened.
   static void merge(State &into, const State &other) {
-    for (const Pending &pending : other) {
-      auto *it = llvm::find(into, pending);
-      if (it == into.end())
-        into.push_back(pending);
+    for (const Pending &pending : other.pending) {
+      auto *it = llvm::find(into.pending, pending);
+      if (it == into.pending.end())
+        into.pending.push_back(pending);
       else
         it->warpSynced &= pending.warpSynced;
     }
+    into.unfenced.insert_range(other.unfenced);
   }
 
   llvm::DenseSet<Operation *> guarded;                ///< allocs, by mbarriers
@@ -237,7 +283,7 @@ struct InsertSyncsPass : impl::InsertSyncsBase<InsertSyncsPass> {
       });
       if (walk.wasInterrupted())
         return signalPassFailure();
-      Inserter::State state;
+      State state;
       Inserter(kernel).visit(kernel.getBody().front(), state);
     }
   }

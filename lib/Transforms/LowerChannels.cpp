@@ -133,7 +133,10 @@ private:
       int64_t count = cast<ShapedType>(type.getTypes()[1]).getDimSize(0);
       channel.rows =
           GatherRing::create(entry, loc, *format, count, channel.stages);
-      arrivals = 2 * 32 * sending;
+      auto counted = arrivalsOfGathers(op, sending);
+      if (failed(counted))
+        return failure();
+      arrivals = *counted;
     } else {
       for (Type record : type.getTypes()) {
         auto tensor = cast<RankedTensorType>(inMemory(record));
@@ -151,6 +154,26 @@ private:
     channel.full = barriers(loc, "full", channel.stages, arrivals);
     channel.empty = barriers(loc, "empty", channel.stages, receiving);
     return channel;
+  }
+
+  /// What each gather that is sent adds to a stage's `full`.
+  static FailureOr<int64_t> arrivalsOfGathers(ChannelOp op, int64_t warps) {
+    std::optional<int64_t> arrivals;
+    for (Operation *user : op->getUsers()) {
+      auto send = dyn_cast<SendOp>(user);
+      if (!send)
+        continue;
+      auto gather = send.getValues()[0].getDefiningOp<tile::GatherOp>();
+      if (!gather)
+        return send.emitOpError(
+            "expected the results of a gather in the same block");
+      int64_t own = GatherRing::arrivals(gather, warps);
+      if (arrivals.value_or(own) != own)
+        return send.emitOpError("expected gathers that are all `bulk`, or none, "
+                                "on one channel");
+      arrivals = own;
+    }
+    return arrivals.value_or(2 * 32 * warps);
   }
 
   Value barriers(Location loc, StringRef name, int64_t stages, int64_t count) {

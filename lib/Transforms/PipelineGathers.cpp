@@ -152,10 +152,12 @@ private:
       ring->ids = std::move(*ids);
       rings.push_back(std::move(*ring));
     }
-    int64_t numThreads = 32 * tilegpu::warpsAround(loop).value_or(1);
-    Value full = makeBarriers(loc, "full", stages,
-                              2 * numThreads * int64_t(rings.size()));
-    Value empty = makeBarriers(loc, "empty", stages, numThreads);
+    int64_t warps = tilegpu::warpsAround(loop).value_or(1);
+    int64_t arrivals = 0;
+    for (const Ring &ring : rings)
+      arrivals += GatherRing::arrivals(ring.gather, warps);
+    Value full = makeBarriers(loc, "full", stages, arrivals);
+    Value empty = makeBarriers(loc, "empty", stages, 32 * warps);
 
     Value end = loop.getUpperBound();
     auto inRange = [&, end](OpBuilder &b, Value iv) -> Value {
@@ -290,8 +292,9 @@ private:
       if (failed(ring))
         return failure();
       Location loc = gather.getLoc();
-      int64_t numThreads = 32 * tilegpu::warpsAround(gather).value_or(1);
-      Value full = makeBarriers(loc, "full", 1, 2 * numThreads);
+      int64_t warps = tilegpu::warpsAround(gather).value_or(1);
+      Value full =
+          makeBarriers(loc, "full", 1, GatherRing::arrivals(gather, warps));
       OpBuilder b(gather);
       Value zero = constant(b, loc, 0);
       ring->buffers.issue(b, gather, gather.getIds(), zero, full);

@@ -96,3 +96,37 @@ tile.kernel @rows warps(8) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i
   }
   tile.return
 }
+
+// -----
+
+#ids = #tilegpu.layout<reg = [], lane = [[0], [0], [1], [2], [4]], warp = [[8], [16]], reps = [1]>
+#v = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], reps = [1]>
+!c = !tilegpu.channel<2, [!tile.rows<"dsv4", [32]>, tensor<32xi1>]>
+
+// By bulk copies: one arrival a warp, and one a row for its scales.
+// CHECK-LABEL: @bulk
+tile.kernel @bulk warps(8) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  // CHECK: tilegpu.mbarrier_init %[[FULL:.+]] {count = 36 : i32}
+  // CHECK: tilegpu.mbarrier_init %{{.+}} {count = 4 : i32}
+  %c = tilegpu.channel "rows" : !c
+  tilegpu.roles
+  role "reads" warps(4) registers(216) {
+    scf.for %i = %c0 to %n step %c32 {
+      %r, %ok = tilegpu.receive %c : !c -> !tile.rows<"dsv4", [32]>, tensor<32xi1, #v>
+    }
+    tilegpu.role_end
+  }
+  // CHECK: role "gathers"
+  // CHECK: tilegpu.gather_async {{.*}} signal %[[FULL]][%{{.+}}] {bulk}
+  role "gathers" warps(4) registers(40) {
+    scf.for %i = %c0 to %n step %c32 {
+      %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32, #ids>
+      %r, %ok = tile.gather %pool[%ids] {bulk} : !tile.pool<"dsv4">, tensor<32xi32, #ids> -> !tile.rows<"dsv4", [32]>, tensor<32xi1, #ids>
+      tilegpu.send %r, %ok to %c : !tile.rows<"dsv4", [32]>, tensor<32xi1, #ids> to !c
+    }
+    tilegpu.role_end
+  }
+  tile.return
+}

@@ -37,3 +37,28 @@ tile.kernel @outside warps(4) (%x : f32) {
   %r = tilegpu.receive %c : !tilegpu.channel<2, [tensor<16xf32>]> -> tensor<16xf32, #v>
   tile.return
 }
+
+// -----
+
+#ids = #tilegpu.layout<reg = [], lane = [[0], [0], [1], [2], [4]], warp = [[8], [16]], reps = [1]>
+#v = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], reps = [1]>
+!c = !tilegpu.channel<2, [!tile.rows<"dsv4", [32]>, tensor<32xi1>]>
+tile.kernel @two_forms warps(8) (%pool : !tile.pool<"dsv4">, %x : i32) {
+  %c = tilegpu.channel "rows" : !c
+  tilegpu.roles
+  role "reads" warps(4) registers(216) {
+    %r, %ok = tilegpu.receive %c : !c -> !tile.rows<"dsv4", [32]>, tensor<32xi1, #v>
+    %r2, %ok2 = tilegpu.receive %c : !c -> !tile.rows<"dsv4", [32]>, tensor<32xi1, #v>
+    tilegpu.role_end
+  }
+  role "gathers" warps(4) registers(40) {
+    %ids = tile.full %x : i32 -> tensor<32xi32, #ids>
+    %r, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32, #ids> -> !tile.rows<"dsv4", [32]>, tensor<32xi1, #ids>
+    // expected-error@+1 {{expected gathers that are all `bulk`, or none, on one channel}}
+    tilegpu.send %r, %ok to %c : !tile.rows<"dsv4", [32]>, tensor<32xi1, #ids> to !c
+    %r2, %ok2 = tile.gather %pool[%ids] {bulk} : !tile.pool<"dsv4">, tensor<32xi32, #ids> -> !tile.rows<"dsv4", [32]>, tensor<32xi1, #ids>
+    tilegpu.send %r2, %ok2 to %c : !tile.rows<"dsv4", [32]>, tensor<32xi1, #ids> to !c
+    tilegpu.role_end
+  }
+  tile.return
+}

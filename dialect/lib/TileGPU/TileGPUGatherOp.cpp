@@ -8,6 +8,9 @@ using namespace mlatile::tilegpu;
 using mlatile::CacheFormat;
 using mlatile::DistributedLayout;
 
+/// Of an mbarrier's phase: 2^20 - 1 (PTX ISA, "mbarrier", tx-count).
+constexpr int64_t kMaxTransactionBytes = (1 << 20) - 1;
+
 static bool isByte(Type type) { return type.getIntOrFloatBitWidth() == 8; }
 
 static LogicalResult verifyScales(GatherAsyncOp op, const CacheFormat &format,
@@ -71,8 +74,26 @@ LogicalResult GatherAsyncOp::verify() {
       !slots.getElementType().isInteger(32)) // gather_async_c5
     return emitOpError("expected 'slots' to have ")
            << count << " elements of i32, got " << slots;
+  int64_t bytes = count * format->usedRow();
+  if (getBulk() && bytes > kMaxTransactionBytes) // gather_async_c7
+    return emitOpError("expected at most ")
+           << kMaxTransactionBytes << " bytes of bulk copies, got " << count
+           << " rows of " << format->usedRow();
   return verifyConstantIndex(*this, getIndex(),
                              getFull().getType().getCount()); // gather_async_c6
+}
+
+int64_t GatherAsyncOp::firstThreads(int64_t rows, int64_t warps) {
+  auto layout = DistributedLayout::rowsOverThreads(rows, warps);
+  return layout ? layout->blockShape()[0] : 32 * warps;
+}
+
+int64_t GatherAsyncOp::arrivals(const CacheFormat &format, int64_t rows,
+                                int64_t warps, bool bulk) {
+  if (!bulk)
+    return 2 * 32 * warps;
+  bool footer = format.place == mlatile::ScalePlace::Footer;
+  return warps + (footer ? firstThreads(rows, warps) : 0);
 }
 
 SmallVector<SharedAccess> GatherAsyncOp::getSharedAccesses() {

@@ -92,6 +92,8 @@ struct SyncPattern : ConvertOpToLLVMPattern<SyncOp> {
   matchAndRewrite(SyncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    if (op.getProxyFence())
+      fenceAsyncProxy(rewriter, loc);
     switch (op.getScope()) {
     case SyncScope::Cta:
       NVVM::Barrier0Op::create(rewriter, loc);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tilegpu.gather_async by cp.async.
+// tilegpu.gather_async by cp.async, or its data rows by bulk copies.
 //
 // Threads that follow each other share a row: with `share` of them, thread t
 // takes the 16-byte pieces t % share, t % share + share, ... of its row, so
 // that all pieces but the first are constant offsets from one address at either
 // end. Where the pieces do not divide evenly, the last ones are behind a
 // condition; the scales and the slot id go to the thread whose turn is next.
+//
+// A bulk copy is issued by the first thread of its row, which also has the slot
+// id and the scales; the others are there for rows that are skipped.
 #include "SharedAddress.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
@@ -23,6 +26,11 @@ namespace {
 using namespace tilegpu;
 
 constexpr int kPiece = 16;
+
+/// `.shared::cta` as the destination of a bulk copy (PTX ISA, "cp.async.bulk",
+/// "PTX ISA Notes"). Targets that are compiled as an older PTX have
+/// `.shared::cluster`, in which the CTA's own memory stands too.
+constexpr int kBulkToSharedCtaPtx = 86;
 
 /// Copies `bytes` (8 or 16); those from `valid` on become zero.
 void copyAsync(OpBuilder &builder, Location loc, Value to, Value from,
@@ -46,9 +54,10 @@ struct Row {
 class Gather {
 public:
   Gather(ConversionPatternRewriter &rewriter, GatherAsyncOp op,
-         GatherAsyncOp::Adaptor operands, const CacheFormat &format)
+         GatherAsyncOp::Adaptor operands, const CacheFormat &format,
+         const Target &target)
       : rewriter(rewriter), loc(op.getLoc()), op(op), operands(operands),
-        format(format), pool(rewriter, loc, operands.getPool()),
+        format(format), target(target), pool(rewriter, loc, operands.getPool()),
         layout(LayoutAttr::of(op.getIds().getType()).getDistributed()) {
     share = layout.numThreads() /
             std::min<int64_t>(layout.numThreads(), layout.blockShape()[0]);
@@ -69,10 +78,24 @@ public:
         TileTypeConverter::unpack(rewriter, loc, operands.getIds());
     pageSize = LLVM::TruncOp::create(rewriter, loc, rewriter.getI32Type(),
                                      pool.pageSize);
-    for (auto [i, id] : llvm::enumerate(ids))
-      copyRow(resolve(id, layout.regCoord(static_cast<int>(i))[0]));
-    Value bar = mbarrierAddress(rewriter, loc, operands.getFull(),
-                                op.getIndex(), operands.getIndex());
+    bar = mbarrierAddress(rewriter, loc, operands.getFull(), op.getIndex(),
+                          operands.getIndex());
+    if (op.getBulk() && part)
+      first = isPart(LLVM::ICmpPredicate::eq, 0);
+    Value expected; // of this thread's copies
+    for (auto [i, id] : llvm::enumerate(ids)) {
+      Row row = resolve(id, layout.regCoord(static_cast<int>(i))[0]);
+      if (!op.getBulk()) {
+        copyRow(row);
+        continue;
+      }
+      Value bytes = bulkRow(row);
+      expected = expected
+                     ? LLVM::AddOp::create(rewriter, loc, expected, bytes)
+                     : bytes;
+    }
+    if (op.getBulk())
+      return arriveForWarp(expected);
     NVVM::CpAsyncMBarrierArriveOp::create(rewriter, loc, bar, /*noinc=*/true);
     NVVM::MBarrierArriveOp::create(rewriter, loc, rewriter.getI64Type(), bar,
                                    /*count=*/Value());
@@ -136,50 +159,137 @@ private:
     return offsetBytes(rewriter, loc, buffer, offset);
   }
 
+  /// What the thread has of a row in the buffer of rows.
+  Value pieces(const Row &row) {
+    int64_t stride = op.getRows().getType().getStrideBytes();
+    return offsetBytes(rewriter, loc, place(operands.getRows(), stride, kPiece),
+                       row.number * stride);
+  }
+
+  /// `piece` at the distance of each of the thread's pieces from its first;
+  /// then the part of the thread whose turn is next.
+  int64_t forPieces(llvm::function_ref<void(int64_t bytes)> piece) {
+    int64_t count = format.usedRow() / kPiece;
+    int64_t turns = count / share, rest = count % share;
+    for (int64_t turn = 0; turn < turns; ++turn)
+      piece(turn * share * kPiece);
+    if (rest)
+      emitIf(rewriter, loc, isPart(LLVM::ICmpPredicate::ult, rest),
+             [&] { piece(turns * share * kPiece); });
+    return rest;
+  }
+
+  /// `bytes`, of a skipped row 0.
+  Value size(const Row &row, int64_t bytes) {
+    return LLVM::SelectOp::create(rewriter, loc, row.valid,
+                                  constI32(rewriter, loc, bytes),
+                                  constI32(rewriter, loc, 0));
+  }
+
   void copyRow(const Row &row) {
-    BufferType rows = op.getRows().getType();
-    int64_t pieces = format.usedRow() / kPiece;
-    Value to = offsetBytes(
-        rewriter, loc, place(operands.getRows(), rows.getStrideBytes(), kPiece),
-        row.number * rows.getStrideBytes());
+    Value to = pieces(row);
     Value from = row.data;
     if (part)
       from = offsetBytes(rewriter, loc, from, partBytes);
-    auto size = [&](int bytes) -> Value {
-      return LLVM::SelectOp::create(rewriter, loc, row.valid,
-                                    constI32(rewriter, loc, bytes),
-                                    constI32(rewriter, loc, 0));
-    };
-    Value valid = size(kPiece);
-    auto copy = [&](int64_t turn) {
-      int64_t bytes = turn * share * kPiece;
+    Value valid = size(row, kPiece);
+    int64_t next = forPieces([&](int64_t bytes) {
       copyAsync(rewriter, loc, offsetBytes(rewriter, loc, to, bytes),
                 offsetBytes(rewriter, loc, from, bytes), kPiece, valid);
-    };
-    int64_t turns = pieces / share, rest = pieces % share;
-    for (int64_t turn = 0; turn < turns; ++turn)
-      copy(turn);
-    if (rest)
-      emitIf(rewriter, loc, isPart(LLVM::ICmpPredicate::ult, rest),
-             [&] { copy(turns); });
-    Value next = part ? isPart(LLVM::ICmpPredicate::eq, rest) : Value();
-    emitIf(rewriter, loc, next, [&] {
-      Value slot = place(operands.getSlots(), 4, 0);
-      LLVM::StoreOp::create(rewriter, loc, row.slot,
-                            offsetBytes(rewriter, loc, slot, 4 * row.number),
-                            4);
-      if (footer())
-        copyScales(row, size);
     });
+    emitIf(rewriter, loc,
+           part ? isPart(LLVM::ICmpPredicate::eq, next) : Value(), [&] {
+             storeSlot(row);
+             if (footer())
+               copyScales(row);
+           });
   }
 
-  void copyScales(const Row &row, llvm::function_ref<Value(int)> size) {
+  /// Returns the bytes that this thread's copies complete (i32).
+  Value bulkRow(const Row &row) {
+    Value issues = row.valid;
+    if (first)
+      issues = LLVM::AndOp::create(rewriter, loc, first, row.valid);
+    Value bytes = constI32(rewriter, loc, format.usedRow());
+    emitIf(rewriter, loc, issues, [&] {
+      int64_t stride = op.getRows().getType().getStrideBytes();
+      Value to =
+          offsetBytes(rewriter, loc, place(operands.getRows(), stride, 0),
+                      row.number * stride);
+      if (target.ptxVersion < kBulkToSharedCtaPtx)
+        to = LLVM::AddrSpaceCastOp::create(
+            rewriter, loc,
+            LLVM::LLVMPointerType::get(
+                rewriter.getContext(),
+                static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster)),
+            to);
+      NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
+          rewriter, loc, to, row.data, bar, bytes, /*multicastMask=*/Value(),
+          /*l2CacheHint=*/Value());
+    });
+    emitIf(rewriter, loc, first, [&] {
+      storeSlot(row);
+      if (footer())
+        copyScales(row);
+    });
+    Value skipped =
+        LLVM::XOrOp::create(rewriter, loc, row.valid,
+                            LLVM::ConstantOp::create(rewriter, loc,
+                                                     rewriter.getI1Type(), 1));
+    emitIf(rewriter, loc, skipped, [&] { zeroRow(row); });
+    return LLVM::SelectOp::create(rewriter, loc, issues, bytes,
+                                  constI32(rewriter, loc, 0));
+  }
+
+  void zeroRow(const Row &row) {
+    Value to = pieces(row);
+    auto type = VectorType::get(4, rewriter.getI32Type());
+    Value zero = LLVM::ConstantOp::create(rewriter, loc, type,
+                                          rewriter.getZeroAttr(type));
+    (void)forPieces([&](int64_t bytes) {
+      LLVM::StoreOp::create(rewriter, loc, zero,
+                            offsetBytes(rewriter, loc, to, bytes), kPiece);
+    });
+    // The next row in its place may come by a bulk copy.
+    fenceAsyncProxy(rewriter, loc);
+  }
+
+  /// One arrival for all that the warp has stored, which expects what its lanes
+  /// copy; copies may have completed before. Its barrier makes the stores of
+  /// the other lanes part of that arrival.
+  void arriveForWarp(Value expected) {
+    Value everyone = constI32(rewriter, loc, -1);
+    Value sum = NVVM::ReduxOp::create(
+        rewriter, loc, rewriter.getI32Type(), expected,
+        NVVM::ReduxKind::ADD, everyone);
+    NVVM::SyncWarpOp::create(rewriter, loc, everyone);
+    Value leads = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
+                                       laneId(rewriter, loc),
+                                       constI32(rewriter, loc, 0));
+    emitIf(rewriter, loc, leads, [&] {
+      NVVM::MBarrierArriveExpectTxOp::create(
+          rewriter, loc, rewriter.getI64Type(), bar, sum,
+          NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+    });
+    if (footer())
+      emitIf(rewriter, loc, first, [&] {
+        NVVM::CpAsyncMBarrierArriveOp::create(rewriter, loc, bar,
+                                              /*noinc=*/true);
+      });
+  }
+
+  void storeSlot(const Row &row) {
+    Value to = place(operands.getSlots(), 4, 0);
+    LLVM::StoreOp::create(rewriter, loc, row.slot,
+                          offsetBytes(rewriter, loc, to, 4 * row.number), 4);
+  }
+
+  void copyScales(const Row &row) {
     int64_t stride = op.getScales().getType().getStrideBytes();
     int bytes = format.scaleRow % 16 == 0 ? 16 : 8;
     Value to =
         offsetBytes(rewriter, loc, place(operands.getScales(), stride, 0),
                     row.number * stride);
-    Value valid = size(bytes);
+    Value valid = size(row, bytes);
     for (int at = 0; at < format.scaleRow; at += bytes)
       copyAsync(rewriter, loc, offsetBytes(rewriter, loc, to, at),
                 offsetBytes(rewriter, loc, row.scales, at), bytes, valid);
@@ -190,16 +300,21 @@ private:
   GatherAsyncOp op;
   GatherAsyncOp::Adaptor operands;
   const CacheFormat &format;
+  const Target &target;
   PoolValue pool;
   DistributedLayout layout;
   int64_t share = 1;     ///< threads a row
   Value part, threadRow; ///< i32; part is null where a thread has whole rows
   Value partBytes;       ///< i64: of the thread's first piece in a row
   Value pageSize;        ///< i32
+  Value bar;             ///< ptr<3>: the mbarrier of the stage
+  Value first; ///< i1: this thread has the first bytes of its rows; of bulk
+               ///< copies, null where all threads have
 };
 
 struct GatherPattern : ConvertOpToLLVMPattern<GatherAsyncOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  GatherPattern(TileTypeConverter &types, const Target &target)
+      : ConvertOpToLLVMPattern(types), target(target) {}
   LogicalResult
   matchAndRewrite(GatherAsyncOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -211,18 +326,22 @@ struct GatherPattern : ConvertOpToLLVMPattern<GatherAsyncOp> {
       return op.emitOpError("expected a format whose rows are copied in pieces "
                             "of ")
              << kPiece << " bytes, got rows of " << format->usedRow();
-    Gather(rewriter, op, adaptor, *format).emit();
+    Gather(rewriter, op, adaptor, *format, target).emit();
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  const Target &target;
 };
 
 } // namespace
 
-// cp.async and mbarriers are in the base of all targets.
-void populateGatherPatterns(TileTypeConverter &types, const Target &,
+// cp.async and mbarriers are in the base of all targets; that a target has bulk
+// copies is checked where the module is translated.
+void populateGatherPatterns(TileTypeConverter &types, const Target &target,
                             RewritePatternSet &patterns) {
-  patterns.add<GatherPattern>(types);
+  patterns.add<GatherPattern>(types, target);
 }
 
 } // namespace mlatile

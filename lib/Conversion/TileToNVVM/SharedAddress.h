@@ -33,6 +33,10 @@ mlir::Value emitByteOffset(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value row, int64_t stride, mlir::Value col,
                            int64_t elementBytes);
 
+/// Orders the thread's earlier accesses of shared memory against bulk copies
+/// that come after it (PTX ISA, `fence.proxy.async`).
+void fenceAsyncProxy(mlir::OpBuilder &builder, mlir::Location loc);
+
 /// Splits the block at the insertion point and runs what `body` emits where
 /// `condition` (i1) holds; a null condition always holds. Afterwards the
 /// insertion point is behind it.

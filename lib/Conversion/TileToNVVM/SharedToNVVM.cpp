@@ -8,6 +8,7 @@
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -47,6 +48,14 @@ Value offsetElements(OpBuilder &builder, Location loc, Value pointer,
 Value mbarrierAddress(OpBuilder &builder, Location loc, Value bars, Value index,
                       Value converted) {
   return offsetElements(builder, loc, bars, index, converted, kMBarrierBytes);
+}
+
+void fenceAsyncProxy(OpBuilder &builder, Location loc) {
+  MLIRContext *context = builder.getContext();
+  NVVM::FenceProxyOp::create(
+      builder, loc,
+      NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async_shared),
+      NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
 }
 
 Value emitByteOffset(OpBuilder &builder, Location loc, Value row,

@@ -33,6 +33,8 @@ func.func @gather(%kv: !tile.pool<FMT>, %bound: !tile.pool<"dsv4">, %ids: tensor
   %k = tile.dequant %r nope : !tile.rows<FMT, [BN]> -> tensor<?x?xbf16, #tile.dims<BN, NOPE>>
   // CHECK: %[[S:.+]], %{{.+}} = tile.gather {{.*}} : !tile.pool<"dsv4">, tensor<64xi32> -> !tile.rows<"dsv4", [64]>, tensor<64xi1>
   %s, %ok2 = tile.gather %bound[%fixed] : !tile.pool<"dsv4">, tensor<64xi32> -> !tile.rows<"dsv4", [64]>, tensor<64xi1>
+  // CHECK: tile.gather {{.*}} {bulk} : !tile.pool<"dsv4">
+  %b, %ok3 = tile.gather %bound[%fixed] {bulk} : !tile.pool<"dsv4">, tensor<64xi32> -> !tile.rows<"dsv4", [64]>, tensor<64xi1>
   // CHECK: tile.dequant %[[S]] nope : !tile.rows<"dsv4", [64]> -> tensor<64x448xf16>
   %l = tile.dequant %s nope : !tile.rows<"dsv4", [64]> -> tensor<64x448xf16>
   // CHECK: tile.dequant %[[S]] rope : !tile.rows<"dsv4", [64]> -> tensor<64x64xbf16>

@@ -142,3 +142,25 @@ func.func @gather_async_c6(%pool: !tile.pool<"dsv4">, %ids: tensor<32xi32, #ids>
       !tilegpu.buffer<32xi32>, !tilegpu.mbarriers<1>
   return
 }
+
+// -----
+
+// 911 rows of 1,152 bytes are more than an mbarrier counts, 910 are not.
+#ids = #tilegpu.layout<reg = [], lane = [[0], [0], [0], [0], [0]], warp = [], reps = [911]>
+#ids910 = #tilegpu.layout<reg = [], lane = [[0], [0], [0], [0], [1]], warp = [], reps = [455]>
+func.func @gather_async_c7(%pool: !tile.pool<"dots3_swa">, %ids: tensor<911xi32, #ids>, %rows: !tilegpu.buffer<911x1152xi8>,
+    %scales: !tilegpu.buffer<911x8xi8>, %slots: !tilegpu.buffer<911xi32>, %full: !tilegpu.mbarriers<1>, %i: i32,
+    %ids910: tensor<910xi32, #ids910>, %rows910: !tilegpu.buffer<910x1152xi8>, %scales910: !tilegpu.buffer<910x8xi8>,
+    %slots910: !tilegpu.buffer<910xi32>) {
+  tilegpu.gather_async %pool[%ids910] into %rows910, %scales910, %slots910 signal %full[%i] {bulk}
+    : !tile.pool<"dots3_swa">, tensor<910xi32, #ids910>, !tilegpu.buffer<910x1152xi8>, !tilegpu.buffer<910x8xi8>,
+      !tilegpu.buffer<910xi32>, !tilegpu.mbarriers<1>
+  tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i]
+    : !tile.pool<"dots3_swa">, tensor<911xi32, #ids>, !tilegpu.buffer<911x1152xi8>, !tilegpu.buffer<911x8xi8>,
+      !tilegpu.buffer<911xi32>, !tilegpu.mbarriers<1>
+  // expected-error@+1 {{expected at most 1048575 bytes of bulk copies, got 911 rows of 1152}}
+  tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i] {bulk}
+    : !tile.pool<"dots3_swa">, tensor<911xi32, #ids>, !tilegpu.buffer<911x1152xi8>, !tilegpu.buffer<911x8xi8>,
+      !tilegpu.buffer<911xi32>, !tilegpu.mbarriers<1>
+  return
+}

@@ -31,6 +31,8 @@ func.func @shared(%i: i32, %t: tensor<16x64xbf16, #rows>) -> tensor<16x64xbf16, 
   tilegpu.store_shared %t, %view : tensor<16x64xbf16, #rows>, !tilegpu.buffer<16x64xbf16, stride = 176>
   // CHECK: tilegpu.sync cta
   tilegpu.sync cta
+  // CHECK: tilegpu.sync cta {proxy_fence}
+  tilegpu.sync cta {proxy_fence}
   // CHECK: tilegpu.sync warp
   tilegpu.sync warp
   // CHECK: tilegpu.load_shared %[[VIEW]] : !tilegpu.buffer<16x64xbf16, stride = 176> -> tensor<16x64xbf16, #{{.*}}>
@@ -55,6 +57,10 @@ func.func @async(%pool: !tile.pool<"dsv4">, %ids: tensor<64xi32, #ids>, %i: i32,
   // CHECK: tilegpu.gather_async %{{.*}}[%{{.*}}] into %{{.*}}, %{{.*}}, %{{.*}} signal %[[FULL]][%{{.*}}]
   // CHECK-SAME: : !tile.pool<"dsv4">, tensor<64xi32, #{{.*}}>, !tilegpu.buffer<64x576xi8, stride = 592>, !tilegpu.buffer<64x8xi8>, !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
   tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i]
+    : !tile.pool<"dsv4">, tensor<64xi32, #ids>, !tilegpu.buffer<64x576xi8, stride = 592>, !tilegpu.buffer<64x8xi8>,
+      !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
+  // CHECK: tilegpu.gather_async %{{.*}} signal %[[FULL]][%{{.*}}] {bulk} : !tile.pool<"dsv4">
+  tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i] {bulk}
     : !tile.pool<"dsv4">, tensor<64xi32, #ids>, !tilegpu.buffer<64x576xi8, stride = 592>, !tilegpu.buffer<64x8xi8>,
       !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
   // CHECK: tilegpu.mbarrier_arrive %[[FULL]][%{{.*}}] : !tilegpu.mbarriers<2>

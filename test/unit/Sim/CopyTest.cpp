@@ -255,6 +255,53 @@ TEST(BulkCopy, MistakesAreErrors) {
                        "multiple of 16, got 8"));
   EXPECT_TRUE(contains(attempt(initWith("1") + bulkIssue("8192", "8192")),
                        "outside the 4096 bytes"));
+  auto moved = [&](const std::string &pointer, const std::string &name) {
+    std::string text = initWith("1") + bulkIssue("496", "496") + kWait0;
+    text.replace(text.rfind(pointer), pointer.size(), name);
+    return attempt("  %to8 = getelementptr i8, ptr addrspace(3) @smem, i32 8\n"
+                   "  %from8 = getelementptr i8, ptr addrspace(1) %p0, i32 8\n" +
+                   text);
+  };
+  EXPECT_TRUE(contains(moved("@smem", "%to8"),
+                       "bulk copy destination address"));
+  EXPECT_TRUE(contains(moved("%p0", "%from8"), "bulk copy source address"));
+}
+
+TEST(BulkCopy, TooSmallExpectEndsThePhaseEarly) {
+  // Two copies of 256 bytes, one of which is expected.
+  std::vector<uint32_t> in = numbers(128), out(128);
+  std::string issue = bulkIssue("256", "256");
+  std::string copy = issue.substr(issue.find("  call void"));
+  copy = copy.substr(0, copy.find("\n") + 1);
+  issue.insert(issue.find("  br label %issued"), copy);
+  std::string error =
+      run(copyKernel(initWith("1") + issue + kWait0 + kReadBack, 2), 64,
+          {in.data(), out.data()});
+  EXPECT_TRUE(contains(error, "phase 0 completes while 1 bulk copies towards it "
+                              "are in flight: expect_tx is too small"))
+      << error;
+}
+
+TEST(BulkCopy, MayCompleteBeforeItIsExpected) {
+  // Thread 0 copies; a lane of the other warp expects and arrives later.
+  std::vector<uint32_t> in = numbers(128), out(128);
+  std::string issue = bulkIssue("512", "512");
+  size_t expect = issue.find("  %t0"), copy = issue.find("  call void");
+  std::string arrival = issue.substr(expect, copy - expect);
+  issue.erase(expect, copy - expect);
+  issue += "  %other = icmp eq i32 %tid, 32\n"
+           "  br i1 %other, label %expect, label %expected\n"
+           "expect:\n" +
+           arrival +
+           "  br label %expected\n"
+           "expected:\n";
+  for (uint64_t seed : {0, 1, 2, 3}) {
+    std::fill(out.begin(), out.end(), 0);
+    ASSERT_EQ(run(copyKernel(initWith("1") + issue + kWait0 + kReadBack, 2), 64,
+                  {in.data(), out.data()}, {}, {seed}),
+              "");
+    EXPECT_EQ(out, in);
+  }
 }
 
 TEST(Mbarrier, PhasesAlternate) {

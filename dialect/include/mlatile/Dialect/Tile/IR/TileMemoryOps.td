@@ -78,7 +78,8 @@ def Tile_GatherOp : Tile_Op<"gather", [AlwaysSpeculatable]> {
     Row `i` is the token in slot `ids[i]`: its payload and its scales. A
     negative id, or one at or past `tile.slots`, is skipped: the row reads as
     zeros in every field, its address is never formed, `ok[i]` is false.
-    Duplicates are gathered as often as they occur.
+    Duplicates are gathered as often as they occur. `bulk` says how, not what:
+    one copy a row instead of one a 16 bytes (`tilegpu.gather_async`).
 
     Constraints:
     * gather_c1: the ids are a tile of rank 1 and element type i32.
@@ -92,7 +93,7 @@ def Tile_GatherOp : Tile_Op<"gather", [AlwaysSpeculatable]> {
               -> !tile.rows<FMT, [BN]>, tensor<?xi1, #tile.dims<BN>>
     ```
   }];
-  let arguments = (ins Arg<Tile_PoolType, "", [MemRead]>:$pool, Tile_Tile:$ids);
+  let arguments = (ins Arg<Tile_PoolType, "", [MemRead]>:$pool, Tile_Tile:$ids, UnitAttr:$bulk);
   let results = (outs Tile_RowsType:$rows, Tile_Tile:$ok);
   let assemblyFormat = [{
     $pool `[` $ids `]` attr-dict `:` qualified(type($pool)) `,` type($ids)

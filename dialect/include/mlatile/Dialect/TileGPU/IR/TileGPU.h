@@ -19,6 +19,7 @@
 #include "llvm/ADT/Hashing.h"
 
 namespace mlatile {
+struct CacheFormat;
 inline llvm::hash_code hash_value(const DistributedLayout &layout) {
   return llvm::hash_code(layout.hash());
 }

@@ -74,10 +74,24 @@ def TileGPU_GatherAsyncOp : TileGPU_SharedOp<"gather_async"> {
     scale row to scales[r]; else these bytes become zero and no address of the
     slot is formed. slots[r] becomes id, or -1 for a skipped row.
 
-    The copies are asynchronous (`cp.async`). Every thread arrives twice on
-    `full[index]`: once when its own copies have landed, once at once, after its
-    part of `slots` is stored. So the mbarrier's count is 2 x threads, and all
-    three buffers may be read by whoever has waited for the phase.
+    The copies are asynchronous, and all three buffers may be read by whoever has
+    waited for the phase of `full[index]`, whose count is `arrivals`:
+
+    * By `cp.async`, 16 bytes each. Every thread arrives twice: once when its own
+      copies have landed, once at once, after its part of `slots` is stored. The
+      count is 2 x threads.
+    * `bulk`: the first thread of a row issues one `cp.async.bulk` for the data
+      row, which completes so many transaction bytes of the mbarrier; a skipped
+      row is zeroed by stores of its threads and `fence.proxy.async`. One lane of
+      every warp arrives after a barrier of the warp and expects the bytes that
+      its lanes copy. Scale rows of a footer have 8 to 32 bytes: they go by
+      `cp.async` as above, and the first threads of rows arrive when theirs have
+      landed. The count is one a warp and, with a footer, one more a first thread
+      of rows.
+
+    A stage that is issued again has been read, and its readers have arrived
+    where the threads that issue have waited: reads need no `fence.proxy.async`
+    before a bulk copy writes.
 
     Constraints:
     * gather_async_c1: the pool is bound to a known cache format.
@@ -92,10 +106,15 @@ def TileGPU_GatherAsyncOp : TileGPU_SharedOp<"gather_async"> {
       group, the row stride of `rows`); it is not written on its own.
     * gather_async_c5: `slots` is i32 with one element an id.
     * gather_async_c6: a constant index is less than the number of mbarriers.
+    * gather_async_c7: `bulk` copies less than 2^20 bytes into a stage, what an
+      mbarrier counts (PTX ISA, `mbarrier`, range of tx-count).
 
-    Example:
+    Examples:
     ```mlir
     tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i]
+      : !tile.pool<"dsv4">, tensor<64xi32, #ids>, !tilegpu.buffer<64x576xi8, stride = 592>,
+        !tilegpu.buffer<64x8xi8>, !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
+    tilegpu.gather_async %pool[%ids] into %rows, %scales, %slots signal %full[%i] {bulk}
       : !tile.pool<"dsv4">, tensor<64xi32, #ids>, !tilegpu.buffer<64x576xi8, stride = 592>,
         !tilegpu.buffer<64x8xi8>, !tilegpu.buffer<64xi32>, !tilegpu.mbarriers<2>
     ```
@@ -105,7 +124,15 @@ def TileGPU_GatherAsyncOp : TileGPU_SharedOp<"gather_async"> {
     Arg<TileGPU_Buffer, "", [SharedWrite]>:$rows,
     Arg<TileGPU_Buffer, "", [SharedWrite]>:$scales,
     Arg<TileGPU_Buffer, "", [SharedWrite]>:$slots,
-    Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$full, I32:$index);
+    Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$full, I32:$index, UnitAttr:$bulk);
+  let extraClassDeclaration = [{
+    /// Threads that have the first bytes of a row, of `warps` warps that gather
+    /// `rows` rows.
+    static int64_t firstThreads(int64_t rows, int64_t warps);
+    /// Arrivals at `full` of one such gather.
+    static int64_t arrivals(const ::mlatile::CacheFormat &format, int64_t rows,
+                            int64_t warps, bool bulk);
+  }];
   let assemblyFormat = [{
     $pool `[` $ids `]` `into` $rows `,` $scales `,` $slots `signal` $full `[` $index `]` attr-dict
     `:` type($pool) `,` type($ids) `,` qualified(type($rows)) `,` qualified(type($scales)) `,` qualified(type($slots)) `,` qualified(type($full))

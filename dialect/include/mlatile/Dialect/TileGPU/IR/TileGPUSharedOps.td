@@ -134,17 +134,23 @@ def TileGPU_SyncOp : TileGPU_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
     (PTX ISA, `barrier.sync` and `bar.warp.sync`). All threads of the CTA (of
     the role, of the warp) execute it.
 
+    `proxy_fence`: before it, every thread orders its earlier accesses of shared
+    memory against bulk copies that are issued after it (PTX ISA,
+    `fence.proxy.async`). Bytes that ordinary stores have written need it before
+    a bulk copy writes them; what was only read does not.
+
     Constraints:
     * sync_c1: `role` stands in a region of `tilegpu.roles`, `cta` does not.
 
     Example:
     ```mlir
     tilegpu.sync cta
+    tilegpu.sync cta {proxy_fence}
     tilegpu.sync warp
     ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins SyncScopeAttr:$scope);
+  let arguments = (ins SyncScopeAttr:$scope, UnitAttr:$proxy_fence);
   let assemblyFormat = "custom<SyncScope>($scope) attr-dict";
 }
 #endif
