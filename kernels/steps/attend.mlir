@@ -64,6 +64,8 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
   %CONVERTS = tile.param CONVERTS : i1
   %in_keys = arith.ori %SCALE_E4M3, %CONVERTS : i1
+  // Sums over keys are in units of the candidates, those over the rope part are not.
+  %in_units = arith.xori %in_keys, %SCALE_E4M3 : i1
   %FP8 = tile.param FP8 : index
   %BULK = tile.param BULK : i1
   %c2 = arith.constant 2 : index
@@ -117,13 +119,7 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     } else {
       %sw = scf.if %in_keys -> !s {
         %sn = tile.dot %qn, %knT, %s_zero : !qn, !knT, !s
-        %si = scf.if %SCALE_E4M3 -> !s {
-          scf.yield %sn : !s
-        } else {
-          %su = arith.mulf %sn, %ub : !s
-          scf.yield %su : !s
-        }
-        scf.yield %si : !s
+        scf.yield %sn : !s
       } else {
         %ksT = tile.transpose %ks : !ks -> !ksT
         %sn = tile.dot_scaled %qn, %knT, %ksT, %s_zero : !qn, !knT, !ksT, !s
@@ -134,10 +130,23 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %s1 = scf.if %has_rope -> !s {
       %kr = tile.dequant %rows rope : !rows -> !kr
       %krT = tile.transpose %kr : !kr -> !krT
-      %sr = tile.dot %qr, %krT, %s0 : !qr, !krT, !s
-      scf.yield %sr : !s
+      %sw = scf.if %in_units -> !s {
+        %sr = tile.dot %qr, %krT, %s_zero : !qr, !krT, !s
+        %both = math.fma %s0, %ub, %sr : !s
+        scf.yield %both : !s
+      } else {
+        %sr = tile.dot %qr, %krT, %s0 : !qr, !krT, !s
+        scf.yield %sr : !s
+      }
+      scf.yield %sw : !s
     } else {
-      scf.yield %s0 : !s
+      %sw = scf.if %in_units -> !s {
+        %sn = arith.mulf %s0, %ub : !s
+        scf.yield %sn : !s
+      } else {
+        scf.yield %s0 : !s
+      }
+      scf.yield %sw : !s
     }
     %s2 = arith.mulf %s1, %scale2 : !s
     %okb = tile.broadcast %ok along 0 : !mask -> !sm

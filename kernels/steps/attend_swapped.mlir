@@ -55,6 +55,8 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
   %SCALE_E4M3 = tile.param SCALE_E4M3 : i1
   %CONVERTS = tile.param CONVERTS : i1
   %in_keys = arith.ori %SCALE_E4M3, %CONVERTS : i1
+  // Sums over keys are in units of the candidates, those over the rope part are not.
+  %in_units = arith.xori %in_keys, %SCALE_E4M3 : i1
   %FP8 = tile.param FP8 : index
   %BULK = tile.param BULK : i1
   %c2 = arith.constant 2 : index
@@ -107,13 +109,7 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     } else {
       %sw = scf.if %in_keys -> !s {
         %sn = tile.dot %kn, %qnT, %s_zero : !kn, !qnT, !s
-        %si = scf.if %SCALE_E4M3 -> !s {
-          scf.yield %sn : !s
-        } else {
-          %su = arith.mulf %sn, %ub : !s
-          scf.yield %su : !s
-        }
-        scf.yield %si : !s
+        scf.yield %sn : !s
       } else {
         %sn = tile.dot_scaled %kn, %qnT, %ks, %s_zero {scale_a} : !kn, !qnT, !ks, !s
         scf.yield %sn : !s
@@ -122,10 +118,23 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     }
     %s1 = scf.if %has_rope -> !s {
       %kr = tile.dequant %rows rope : !rows -> !kr
-      %sr = tile.dot %kr, %qrT, %s0 : !kr, !qrT, !s
-      scf.yield %sr : !s
+      %sw = scf.if %in_units -> !s {
+        %sr = tile.dot %kr, %qrT, %s_zero : !kr, !qrT, !s
+        %both = math.fma %s0, %ub, %sr : !s
+        scf.yield %both : !s
+      } else {
+        %sr = tile.dot %kr, %qrT, %s0 : !kr, !qrT, !s
+        scf.yield %sr : !s
+      }
+      scf.yield %sw : !s
     } else {
-      scf.yield %s0 : !s
+      %sw = scf.if %in_units -> !s {
+        %sn = arith.mulf %s0, %ub : !s
+        scf.yield %sn : !s
+      } else {
+        scf.yield %s0 : !s
+      }
+      scf.yield %sw : !s
     }
     %s2 = arith.mulf %s1, %scale2 : !s
     %okb = tile.broadcast %ok along 1 : !mask -> !sm

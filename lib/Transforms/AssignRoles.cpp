@@ -349,17 +349,15 @@ private:
   }
 
   /// Makes a tile from before the part known in the role that is being filled:
-  /// made there again, or read from a buffer that all warps fill. If they are
-  /// too odd a number for a layout, the second products, who have nothing to do
-  /// yet, send it.
+  /// made there again, or sent by the second products, who have nothing to do
+  /// yet. So rows are on their way while a query is read.
   LogicalResult makeAgain(Role role, Value value) {
     if (!isa<RankedTensorType>(value.getType()) || map.contains(value) ||
         !partition.isBefore(value))
       return success();
     OpBuilder b(head), outside(roles);
-    bool byAll = llvm::isPowerOf2_64(split.totalWarps());
     Operation *op = value.getDefiningOp();
-    if (RolePartition::isMadeAgain(op) || (!byAll && role == Role::Second))
+    if (RolePartition::isMadeAgain(op) || role == Role::Second)
       return cloneBefore(role, value, b, map);
     auto type = cast<RankedTensorType>(value.getType());
     if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2 ||
@@ -369,27 +367,10 @@ private:
                              "elements of at least 8 bits, got ")
              << type;
     Location loc = value.getLoc();
-    if (!byAll) {
-      Value made = channel(outside, loc, "before", 1, type);
-      auto receive = tilegpu::ReceiveOp::create(b, loc, TypeRange(type), made);
-      map.map(value, receive.getResult(0));
-      requests.emplace_back(value, made);
-      return success();
-    }
-    Value &buffer = buffers[value];
-    if (!buffer) {
-      auto bufferType = tilegpu::BufferType::get(
-          b.getContext(), type.getShape(), type.getElementType());
-      if (type.getRank() == 2)
-        bufferType = tilegpu::BufferType::get(
-            b.getContext(), type.getShape(), type.getElementType(),
-            conflictFreeStride(bufferType.getRowBytes()));
-      buffer = tilegpu::AllocOp::create(outside, loc, bufferType, "before",
-                                        IntegerAttr());
-      tilegpu::StoreSharedOp::create(outside, loc, value, buffer);
-    }
-    map.map(value,
-            tilegpu::LoadSharedOp::create(b, loc, type, buffer).getTile());
+    Value made = channel(outside, loc, "before", 1, type);
+    auto receive = tilegpu::ReceiveOp::create(b, loc, TypeRange(type), made);
+    map.map(value, receive.getResult(0));
+    requests.emplace_back(value, made);
     return success();
   }
 
@@ -439,7 +420,6 @@ private:
   tilegpu::RolesOp roles;
   SmallVector<Record> records;
   llvm::DenseMap<Operation *, Value> rowChannels; ///< by gather
-  llvm::DenseMap<Value, Value> buffers; ///< of tiles from before the part
   /// Such tiles, and the channel through which one is wanted.
   SmallVector<std::pair<Value, Value>> requests;
   // Of the role that is being filled:

@@ -46,18 +46,29 @@ private:
     return registers;
   }
 
-  /// Whether nobody writes a buffer once the roles have parted.
-  bool isConstant(Value buffer) {
-    auto alloc = buffer.getDefiningOp<AllocOp>();
-    return alloc && !roles->isAncestor(alloc) &&
-           llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-             return isa<LoadSharedOp, DotOp>(user) ||
-                    (isa<StoreSharedOp>(user) && !roles->isAncestor(user));
-           });
+  /// Whether `loop` reads the same of a buffer in all iterations: nobody writes
+  /// it in a loop, and what is written before is there.
+  static bool isConstant(Value buffer, scf::ForOp loop) {
+    Value memory = buffer;
+    if (auto stage = buffer.getDefiningOp<StageOp>()) {
+      if (loop->isAncestor(stage) || stage.getRing().getType().getStages() != 1)
+        return false;
+      memory = stage.getRing();
+    }
+    SmallVector<Operation *> users(memory.getUsers());
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (isa<StageOp, ViewOp>(users[i]))
+        llvm::append_range(users, users[i]->getUsers());
+      else if (!isa<LoadSharedOp, DotOp>(users[i]) &&
+               !(isa<StoreSharedOp>(users[i]) &&
+                 !users[i]->getParentOfType<scf::ForOp>()))
+        return false;
+    }
+    return memory.getDefiningOp<AllocOp>() != nullptr;
   }
 
   /// Both operands are of 16 bits, as they stand in buffers, columns along K.
-  bool fits(DotOp dot) {
+  static bool fits(DotOp dot, scf::ForOp loop) {
     auto is16 = [](Value operand) {
       auto buffer = dyn_cast<BufferType>(operand.getType());
       return buffer && (buffer.getElementType().isF16() ||
@@ -66,12 +77,12 @@ private:
     return is16(dot.getA()) && is16(dot.getB()) && !dot.getATransposed() &&
            dot.getBTransposed() && !dot.getAPacked() && !dot.getBPacked() &&
            !dot.getAFactors() && !dot.getBFactors() && !dot.getNarrow() &&
-           isConstant(dot.getA());
+           isConstant(dot.getA(), loop);
   }
 
   void hold(DotOp dot) {
     auto loop = dot->getParentOfType<scf::ForOp>();
-    if (!loop || loop->getParentOp() != roles || !fits(dot))
+    if (!loop || loop->getParentOp() != roles || !fits(dot, loop))
       return;
     auto type = cast<RankedTensorType>(dot.getC().getType());
     const DistributedLayout &c = LayoutAttr::of(type).getDistributed();

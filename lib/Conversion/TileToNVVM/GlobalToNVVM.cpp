@@ -4,11 +4,15 @@
 //
 // Loads: by vectors or by scalars, one uniform branch for the op; elements out
 // of range are replaced. Stores outside the box, and those of threads that hold
-// copies, are jumped over. See TileAccess.h.
+// copies, are jumped over; where lanes can exchange registers for longer
+// vectors, they do. See TileAccess.h, LaneExchange.h.
+#include "LaneExchange.h"
 #include "TileAccess.h"
 #include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -229,11 +233,15 @@ void emitStores(ConversionPatternRewriter &b, Location loc, TileAccess &access,
 
 struct StorePattern : TilePattern<tile::StoreOp> {
   using TilePattern::TilePattern;
+  // Parts of a split store are not split again.
+  void initialize() { setHasBoundedRewriteRecursion(); }
   LogicalResult
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto layout = TileTypeConverter::layoutOf(op.getValue().getType());
+    if (layout && splitForExchange(rewriter, op, *layout))
+      return success();
     SmallVector<Value> regs{adaptor.getValue()};
     if (isa<RankedTensorType>(op.getValue().getType())) {
       if (!layout)
@@ -252,14 +260,92 @@ struct StorePattern : TilePattern<tile::StoreOp> {
       any = LLVM::AndOp::create(rewriter, loc, any, mine);
     Block *before = op->getBlock();
     Block *after = splitBefore(rewriter, op);
-    Block *stores =
-        emitPaths(rewriter, loc, access, after, [&](int width, bool whole) {
-          emitStores(rewriter, loc, access, regs, width, whole, after);
-        });
+    std::optional<LaneExchange> exchange;
+    if (layout)
+      exchange = LaneExchange::plan(*layout, access.bytes());
+    Block *stores;
+    if (exchange) {
+      rewriter.setInsertionPointToEnd(before);
+      stores = emitExchanged(rewriter, op, adaptor, *exchange, access, regs,
+                             after);
+    } else {
+      stores =
+          emitPaths(rewriter, loc, access, after, [&](int width, bool whole) {
+            emitStores(rewriter, loc, access, regs, width, whole, after);
+          });
+    }
     rewriter.setInsertionPointToEnd(before);
     LLVM::CondBrOp::create(rewriter, loc, any, stores, after);
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// Two stores in the place of one, where the repetitions of the first part
+  /// can be exchanged for longer vectors than all of them.
+  static bool splitForExchange(ConversionPatternRewriter &rewriter,
+                               tile::StoreOp op,
+                               const DistributedLayout &layout) {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    int dim = layout.rank() - 1;
+    if (!isStorable(type.getElementType()))
+      return false;
+    int64_t even = LaneExchange::evenRepetitions(
+        layout,
+        static_cast<int>(type.getElementTypeBitWidth() / 8));
+    if (!even)
+      return false;
+    Location loc = op.getLoc();
+    int64_t split = even * layout.blockShape()[dim];
+    int64_t size = type.getDimSize(dim);
+    for (auto [from, to] : {std::pair<int64_t, int64_t>{0, split}, {split, size}}) {
+      SmallVector<int64_t> shape(type.getShape()), offsets(layout.rank(), 0);
+      shape[dim] = to - from;
+      offsets[dim] = from;
+      auto reps = layout.reps();
+      reps[dim] = (to - from) / layout.blockShape()[dim];
+      auto window = DistributedLayout::create(
+          layout.regBases(), layout.laneBases(), layout.warpBases(), reps);
+      if (!window)
+        return false;
+      auto part = RankedTensorType::get(
+          shape, type.getElementType(),
+          tilegpu::LayoutAttr::get(op.getContext(), *window));
+      Value slice = tilegpu::ExtractSliceOp::create(rewriter, loc, part,
+                                                    op.getValue(), offsets);
+      SmallVector<Value> indices(op.getIndices());
+      if (from)
+        indices.back() = arith::AddIOp::create(
+            rewriter, loc, indices.back(),
+            arith::ConstantIndexOp::create(rewriter, loc, from));
+      tile::StoreOp::create(rewriter, loc, slice, op.getView(), indices,
+                            op.getLimit());
+    }
+    rewriter.eraseOp(op);
+    return true;
+  }
+
+  /// As emitPaths: by vectors of exchanged registers, else by scalars of those
+  /// that are there. At the insertion point, `wide` finds its place in the view.
+  static Block *emitExchanged(ConversionPatternRewriter &rewriter,
+                              tile::StoreOp op, OpAdaptor adaptor,
+                              const LaneExchange &exchange, TileAccess &narrow,
+                              ArrayRef<Value> regs, Block *after) {
+    Location loc = op.getLoc();
+    TileAccess wide(rewriter, loc, adaptor.getView(), adaptor.getIndices(),
+                    adaptor.getLimit(), exchange.layout(),
+                    regs.front().getType());
+    Block *first = rewriter.createBlock(after);
+    Value fit = wide.vectorsFit(wide.vectorWidth());
+    Block *vectors = rewriter.createBlock(after);
+    wide.startPath();
+    emitStores(rewriter, loc, wide, exchange.apply(rewriter, loc, regs),
+               wide.vectorWidth(), /*whole=*/true, after);
+    Block *scalars = rewriter.createBlock(after);
+    narrow.startPath();
+    emitStores(rewriter, loc, narrow, regs, 1, /*whole=*/false, after);
+    rewriter.setInsertionPointToEnd(first);
+    LLVM::CondBrOp::create(rewriter, loc, fit, vectors, scalars);
+    return first;
   }
 };
 

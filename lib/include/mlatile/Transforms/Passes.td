@@ -104,8 +104,8 @@ def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
 def HoldOperands : Pass<"tilegpu-hold-operands", "::mlir::ModuleOp"> {
   let summary = "keep columns of an operand that a role's loop does not change in registers";
   let description = [{
-    In a role, a first factor that all warps have put into a buffer before the
-    roles parted (a query) is read again in every iteration. As many of its
+    In a role, a first factor that was put into a buffer before the loop (a query)
+    is read again in every iteration. As many of its
     columns as the role's registers have room for are read once, before the
     loop; shared memory then serves the rest. Room is what is left of the role's
     registers after `kRoleWorkingRegisters` and what its loops carry.
