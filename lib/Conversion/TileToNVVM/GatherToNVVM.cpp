@@ -90,9 +90,8 @@ public:
         continue;
       }
       Value bytes = bulkRow(row);
-      expected = expected
-                     ? LLVM::AddOp::create(rewriter, loc, expected, bytes)
-                     : bytes;
+      expected = expected ? LLVM::AddOp::create(rewriter, loc, expected, bytes)
+                          : bytes;
     }
     if (op.getBulk())
       return arriveForWarp(expected);
@@ -231,10 +230,9 @@ private:
       if (footer())
         copyScales(row);
     });
-    Value skipped =
-        LLVM::XOrOp::create(rewriter, loc, row.valid,
-                            LLVM::ConstantOp::create(rewriter, loc,
-                                                     rewriter.getI1Type(), 1));
+    Value skipped = LLVM::XOrOp::create(
+        rewriter, loc, row.valid,
+        LLVM::ConstantOp::create(rewriter, loc, rewriter.getI1Type(), 1));
     emitIf(rewriter, loc, skipped, [&] { zeroRow(row); });
     return LLVM::SelectOp::create(rewriter, loc, issues, bytes,
                                   constI32(rewriter, loc, 0));
@@ -258,13 +256,12 @@ private:
   /// the other lanes part of that arrival.
   void arriveForWarp(Value expected) {
     Value everyone = constI32(rewriter, loc, -1);
-    Value sum = NVVM::ReduxOp::create(
-        rewriter, loc, rewriter.getI32Type(), expected,
-        NVVM::ReduxKind::ADD, everyone);
+    Value sum = NVVM::ReduxOp::create(rewriter, loc, rewriter.getI32Type(),
+                                      expected, NVVM::ReduxKind::ADD, everyone);
     NVVM::SyncWarpOp::create(rewriter, loc, everyone);
-    Value leads = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
-                                       laneId(rewriter, loc),
-                                       constI32(rewriter, loc, 0));
+    Value leads =
+        LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
+                             laneId(rewriter, loc), constI32(rewriter, loc, 0));
     emitIf(rewriter, loc, leads, [&] {
       NVVM::MBarrierArriveExpectTxOp::create(
           rewriter, loc, rewriter.getI64Type(), bar, sum,
