@@ -39,17 +39,23 @@ enum class Need { None, Warp, All, Fenced };
 /// What stands before an operation.
 struct State {
   SmallVector<Pending> pending;
-  /// Written by ordinary stores that no proxy fence has followed, whatever
-  /// barriers have.
+  /// Written by ordinary stores, or initialised, and no proxy fence has
+  /// followed, whatever barriers have.
   llvm::SmallSetVector<tilegpu::AllocOp, 8> unfenced;
 };
 
-/// The buffer that bulk copies write.
-tilegpu::AllocOp bulkTarget(Operation *op) {
-  auto gather = dyn_cast<tilegpu::GatherAsyncOp>(op);
-  return gather && gather.getBulk() ? allocOf(gather.getRows())
-                                    : tilegpu::AllocOp();
-}
+/// What a gather uses by bulk copies: the buffer that they write, the mbarriers
+/// that they complete.
+struct BulkUse {
+  explicit BulkUse(Operation *op) {
+    auto gather = dyn_cast<tilegpu::GatherAsyncOp>(op);
+    if (!gather || !gather.getBulk())
+      return;
+    rows = allocOf(gather.getRows());
+    full = allocOf(gather.getFull());
+  }
+  tilegpu::AllocOp rows, full; ///< null in all other operations
+};
 
 bool overlap(tilegpu::AllocOp a, tilegpu::AllocOp b) {
   int64_t beginA = *a.getOffset(), beginB = *b.getOffset();
@@ -162,10 +168,11 @@ private:
 
   /// Of `op`, before a bulk copy of it.
   static bool needsFence(Operation *op, const State &state) {
-    tilegpu::AllocOp target = bulkTarget(op);
-    return target && llvm::any_of(state.unfenced, [&](tilegpu::AllocOp alloc) {
-             return overlap(alloc, target);
-           });
+    BulkUse use(op);
+    return llvm::any_of(state.unfenced, [&](tilegpu::AllocOp alloc) {
+      return (use.rows && overlap(alloc, use.rows)) ||
+             (use.full && overlap(alloc, use.full));
+    });
   }
 
   /// What iterations need of each other stands in the loop; what they need of
@@ -194,13 +201,15 @@ private:
   }
 
   void visit(tilegpu::SharedAccessOpInterface op, State &state) {
-    tilegpu::AllocOp bulk = bulkTarget(op);
+    BulkUse bulk(op);
     SmallVector<Pending> now;
     for (const tilegpu::SharedAccess &access : op.getSharedAccesses()) {
       Value view = access.operand->get();
       tilegpu::AllocOp alloc = allocOf(view);
       if (alloc && !isa<tilegpu::MBarriersType>(alloc.getType()))
         now.push_back({alloc, view, access});
+      else if (alloc && isa<tilegpu::MBarrierInitOp>(op))
+        state.unfenced.insert(alloc);
     }
     Need need = needsFence(op, state) ? Need::Fenced : Need::None;
     for (const Pending &second : now)
@@ -220,7 +229,7 @@ private:
       else
         it->warpSynced = false;
       // Rows that are skipped are fenced by those who zero them.
-      if (pending.access.isWrite && pending.alloc != bulk)
+      if (pending.access.isWrite && pending.alloc != bulk.rows)
         state.unfenced.insert(pending.alloc);
     }
   }

@@ -169,8 +169,9 @@ private:
             "expected the results of a gather in the same block");
       int64_t own = GatherRing::arrivals(gather, warps);
       if (arrivals.value_or(own) != own)
-        return send.emitOpError("expected gathers that are all `bulk`, or none, "
-                                "on one channel");
+        return send.emitOpError(
+            "expected gathers that are all `bulk`, or none, "
+            "on one channel");
       arrivals = own;
     }
     return arrivals.value_or(2 * 32 * warps);

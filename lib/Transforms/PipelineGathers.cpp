@@ -37,6 +37,7 @@ public:
     llvm::MapVector<Operation *, SmallVector<tile::GatherOp>> byLoop;
     kernel->walk([&](tile::GatherOp gather) {
       byLoop[gather->getParentOp()].push_back(gather);
+      anyBulk |= gather.getBulk();
     });
     for (auto &[parent, gathers] : byLoop) {
       if (auto loop = dyn_cast<scf::ForOp>(parent)) {
@@ -56,7 +57,8 @@ public:
     }
     if (initialised) {
       entry.setInsertionPointAfter(initialised);
-      tilegpu::SyncOp::create(entry, kernel.getLoc(), tilegpu::SyncScope::Cta);
+      tilegpu::SyncOp::create(entry, kernel.getLoc(), tilegpu::SyncScope::Cta,
+                              /*proxy_fence=*/anyBulk);
     }
     return success();
   }
@@ -308,6 +310,7 @@ private:
   tile::KernelOp kernel;
   OpBuilder entry;
   Operation *initialised = nullptr;
+  bool anyBulk = false;
   /// Quantised fields that dots read as they are.
   llvm::DenseSet<Operation *> operands;
 };

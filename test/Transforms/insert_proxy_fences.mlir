@@ -141,3 +141,32 @@ tile.kernel @roles warps(8) (%kv : !tile.pool<"dsv4">, %x : i32, %i : i32) {
   }
   tile.return
 }
+
+// -----
+
+#ids = #tilegpu.layout<reg = [], lane = [[0], [1], [2], [4], [8]], warp = [], reps = [1]>
+!rows = !tilegpu.buffer<16x576xi8, stride = 592>
+!scales = !tilegpu.buffer<16x8xi8>
+!slots = !tilegpu.buffer<16xi32>
+
+// An mbarrier that bulk copies complete is initialised before a fence.
+// CHECK-LABEL: @initialised
+tile.kernel @initialised warps(1) (%kv : !tile.pool<"dsv4">, %x : i32, %i : i32) {
+  %rows = tilegpu.alloc "rows" {offset = 0 : i64} : !rows
+  %scales = tilegpu.alloc "scales" {offset = 9472 : i64} : !scales
+  %slots = tilegpu.alloc "slots" {offset = 16384 : i64} : !slots
+  %full = tilegpu.alloc "full" {offset = 9616 : i64} : !tilegpu.mbarriers<1>
+  %t = tile.full %x : i32 -> tensor<16xi32, #ids>
+  // CHECK: tilegpu.mbarrier_init
+  // CHECK-NEXT: tilegpu.sync cta{{$}}
+  tilegpu.mbarrier_init %full {count = 17 : i32} : !tilegpu.mbarriers<1>
+  tilegpu.sync cta
+  // CHECK-NEXT: tilegpu.gather_async
+  tilegpu.gather_async %kv[%t] into %rows, %scales, %slots signal %full[%i]
+    : !tile.pool<"dsv4">, tensor<16xi32, #ids>, !rows, !scales, !slots, !tilegpu.mbarriers<1>
+  // CHECK-NEXT: tilegpu.sync cta {proxy_fence}
+  // CHECK-NEXT: tilegpu.gather_async {{.*}} {bulk}
+  tilegpu.gather_async %kv[%t] into %rows, %scales, %slots signal %full[%i] {bulk}
+    : !tile.pool<"dsv4">, tensor<16xi32, #ids>, !rows, !scales, !slots, !tilegpu.mbarriers<1>
+  tile.return
+}

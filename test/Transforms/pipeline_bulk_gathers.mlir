@@ -10,6 +10,7 @@ tile.kernel @footer warps(4) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i
   %W = tile.dim %idx, 0 : !tile.view<[W], i32>
   // CHECK: tilegpu.mbarrier_init %[[FULL:.+]] {count = 36 : i32}
   // CHECK: tilegpu.mbarrier_init %{{.+}} {count = 128 : i32}
+  // CHECK-NEXT: tilegpu.sync cta {proxy_fence}
   // CHECK: tilegpu.gather_async {{.*}} signal %[[FULL]][%{{.+}}] {bulk}
   // CHECK: tilegpu.gather_async {{.*}} signal %[[FULL]][%{{.+}}] {bulk}
   // CHECK: scf.for

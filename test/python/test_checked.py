@@ -88,7 +88,7 @@ def at(instruction, source):
     return rf"{instruction}\S* at {file}:{line}:\d+"
 
 
-LOOP, GATHER = "scf.for %n = %begin", "tile.gather %kv[%ids]"
+LOOP, GATHER = "scf.for %n = %begin", "tile.gather %kv[%ids] :"
 SCORES, VALUES = "tile.dot_scaled %qn, %knT", "tile.dot_scaled %p16, %kn,"
 STAGED, ROPE = "%qn16 = arith.truncf %sn", "%rounded = arith.truncf %sr"
 QUERY, PROBABILITIES, OUT = "tile.load %q[%b, %t, %h, %c0]", "%p16 = arith.truncf", "tile.store %yn16, %out"

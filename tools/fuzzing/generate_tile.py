@@ -91,7 +91,8 @@ class Kernel(Writer):
         mask = self.typed(key, "i1")
         rows, ok = f"%r{self.count}", self.new(key, "i1", mask)
         rows_type = f"!tile.rows<{fmt}, [{n}]>"
-        self.line(f"{rows}, {ok} = tile.gather {pool}[{ids[0]}] : !tile.pool<{fmt}>, {ids[1]} -> {rows_type}, {mask}")
+        bulk = " {bulk}" if self.chance(0.4) else ""
+        self.line(f"{rows}, {ok} = tile.gather {pool}[{ids[0]}]{bulk} : !tile.pool<{fmt}>, {ids[1]} -> {rows_type}, {mask}")
         for field in self.rng.sample(sorted(FIELDS), self.rng.choice([1, 1, 2, 3])):
             size = FIELDS[field] if fmt == "FMT" else {"NOPE": 448, "ROPE": 64, "GROUPS": 7}[FIELDS[field]]
             element = {"rope": "bf16", "scale": "f32"}.get(field) or self.rng.choice(["bf16", "bf16", "f16", "f32"])

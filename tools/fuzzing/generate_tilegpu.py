@@ -207,7 +207,8 @@ class Kernel(Writer):
 
     def sync(self):
         everybody = "role" if self.in_role else "cta"
-        self.line(f"tilegpu.sync {self.rng.choice([everybody, everybody, 'warp'])}")
+        fence = " {proxy_fence}" if self.chance(0.2) else ""
+        self.line(f"tilegpu.sync {self.rng.choice([everybody, everybody, 'warp'])}{fence}")
 
     def barrier(self):
         """Arrives or waits; initialises where there is no mbarrier."""
@@ -243,7 +244,8 @@ class Kernel(Writer):
         slots, slots_type = self.place((rows,), "i32")
         bars, count = self.mbarriers(256)
         index = self.index(count)
-        self.line(f"tilegpu.gather_async %kv[{ids}] into {data}, {scales}, {slots} signal {bars}[{index}] : "
+        bulk = " {bulk}" if self.chance(0.4) else ""
+        self.line(f"tilegpu.gather_async %kv[{ids}] into {data}, {scales}, {slots} signal {bars}[{index}]{bulk} : "
                   f'!tile.pool<"{self.pool}">, {ids_type}, {data_type}, {scales_type}, {slots_type}, !tilegpu.mbarriers<{count}>')
         parity = self.index(2)
         self.line(f"tilegpu.mbarrier_wait {bars}[{index}], {parity} : !tilegpu.mbarriers<{count}>")

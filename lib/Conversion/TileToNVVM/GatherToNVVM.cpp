@@ -78,30 +78,37 @@ public:
         TileTypeConverter::unpack(rewriter, loc, operands.getIds());
     pageSize = LLVM::TruncOp::create(rewriter, loc, rewriter.getI32Type(),
                                      pool.pageSize);
-    bar = mbarrierAddress(rewriter, loc, operands.getFull(), op.getIndex(),
-                          operands.getIndex());
-    if (op.getBulk() && part)
-      first = isPart(LLVM::ICmpPredicate::eq, 0);
-    Value expected; // of this thread's copies
-    for (auto [i, id] : llvm::enumerate(ids)) {
-      Row row = resolve(id, layout.regCoord(static_cast<int>(i))[0]);
-      if (!op.getBulk()) {
-        copyRow(row);
-        continue;
-      }
-      Value bytes = bulkRow(row);
-      expected = expected
-                     ? LLVM::AddOp::create(rewriter, loc, expected, bytes)
-                     : bytes;
-    }
     if (op.getBulk())
-      return arriveForWarp(expected);
+      return emitBulk(ids);
+    for (auto [i, id] : llvm::enumerate(ids))
+      copyRow(resolve(id, layout.regCoord(static_cast<int>(i))[0]));
+    Value bar = mbarrier();
     NVVM::CpAsyncMBarrierArriveOp::create(rewriter, loc, bar, /*noinc=*/true);
     NVVM::MBarrierArriveOp::create(rewriter, loc, rewriter.getI64Type(), bar,
                                    /*count=*/Value());
   }
 
 private:
+  void emitBulk(ValueRange ids) {
+    bar = mbarrier();
+    if (part)
+      first = isPart(LLVM::ICmpPredicate::eq, 0);
+    Value expected; // of this thread's copies
+    for (auto [i, id] : llvm::enumerate(ids)) {
+      Value bytes =
+          bulkRow(resolve(id, layout.regCoord(static_cast<int>(i))[0]));
+      expected = expected ? LLVM::AddOp::create(rewriter, loc, expected, bytes)
+                          : bytes;
+    }
+    arriveForWarp(expected);
+  }
+
+  /// Of the stage, ptr<3>.
+  Value mbarrier() {
+    return mbarrierAddress(rewriter, loc, operands.getFull(), op.getIndex(),
+                           operands.getIndex());
+  }
+
   bool footer() const { return format.place == ScalePlace::Footer; }
 
   Value mul(Value a, Value b) {
@@ -231,10 +238,9 @@ private:
       if (footer())
         copyScales(row);
     });
-    Value skipped =
-        LLVM::XOrOp::create(rewriter, loc, row.valid,
-                            LLVM::ConstantOp::create(rewriter, loc,
-                                                     rewriter.getI1Type(), 1));
+    Value skipped = LLVM::XOrOp::create(
+        rewriter, loc, row.valid,
+        LLVM::ConstantOp::create(rewriter, loc, rewriter.getI1Type(), 1));
     emitIf(rewriter, loc, skipped, [&] { zeroRow(row); });
     return LLVM::SelectOp::create(rewriter, loc, issues, bytes,
                                   constI32(rewriter, loc, 0));
@@ -258,13 +264,12 @@ private:
   /// the other lanes part of that arrival.
   void arriveForWarp(Value expected) {
     Value everyone = constI32(rewriter, loc, -1);
-    Value sum = NVVM::ReduxOp::create(
-        rewriter, loc, rewriter.getI32Type(), expected,
-        NVVM::ReduxKind::ADD, everyone);
+    Value sum = NVVM::ReduxOp::create(rewriter, loc, rewriter.getI32Type(),
+                                      expected, NVVM::ReduxKind::ADD, everyone);
     NVVM::SyncWarpOp::create(rewriter, loc, everyone);
-    Value leads = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
-                                       laneId(rewriter, loc),
-                                       constI32(rewriter, loc, 0));
+    Value leads =
+        LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
+                             laneId(rewriter, loc), constI32(rewriter, loc, 0));
     emitIf(rewriter, loc, leads, [&] {
       NVVM::MBarrierArriveExpectTxOp::create(
           rewriter, loc, rewriter.getI64Type(), bar, sum,
@@ -307,9 +312,10 @@ private:
   Value part, threadRow; ///< i32; part is null where a thread has whole rows
   Value partBytes;       ///< i64: of the thread's first piece in a row
   Value pageSize;        ///< i32
-  Value bar;             ///< ptr<3>: the mbarrier of the stage
-  Value first; ///< i1: this thread has the first bytes of its rows; of bulk
-               ///< copies, null where all threads have
+  // Of bulk copies:
+  Value bar;   ///< ptr<3>: mbarrier of the stage
+  Value first; ///< i1: the thread has the first bytes of its rows; null where
+               ///< every thread has
 };
 
 struct GatherPattern : ConvertOpToLLVMPattern<GatherAsyncOp> {

@@ -258,12 +258,13 @@ TEST(BulkCopy, MistakesAreErrors) {
   auto moved = [&](const std::string &pointer, const std::string &name) {
     std::string text = initWith("1") + bulkIssue("496", "496") + kWait0;
     text.replace(text.rfind(pointer), pointer.size(), name);
-    return attempt("  %to8 = getelementptr i8, ptr addrspace(3) @smem, i32 8\n"
-                   "  %from8 = getelementptr i8, ptr addrspace(1) %p0, i32 8\n" +
-                   text);
+    return attempt(
+        "  %to8 = getelementptr i8, ptr addrspace(3) @smem, i32 8\n"
+        "  %from8 = getelementptr i8, ptr addrspace(1) %p0, i32 8\n" +
+        text);
   };
-  EXPECT_TRUE(contains(moved("@smem", "%to8"),
-                       "bulk copy destination address"));
+  EXPECT_TRUE(
+      contains(moved("@smem", "%to8"), "bulk copy destination address"));
   EXPECT_TRUE(contains(moved("%p0", "%from8"), "bulk copy source address"));
 }
 
@@ -277,8 +278,9 @@ TEST(BulkCopy, TooSmallExpectEndsThePhaseEarly) {
   std::string error =
       run(copyKernel(initWith("1") + issue + kWait0 + kReadBack, 2), 64,
           {in.data(), out.data()});
-  EXPECT_TRUE(contains(error, "phase 0 completes while 1 bulk copies towards it "
-                              "are in flight: expect_tx is too small"))
+  EXPECT_TRUE(contains(error,
+                       "phase 0 completes while 1 bulk copies towards it "
+                       "are in flight: expect_tx is too small"))
       << error;
 }
 

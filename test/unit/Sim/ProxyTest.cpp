@@ -26,8 +26,8 @@ Lines bulkAfter(const Lines &before) {
         std::string("call void @llvm.nvvm.cp.async.bulk.global.to.shared.cta("
                     "ptr addrspace(3) @smem, ptr addrspace(3) %bar, ptr "
                     "addrspace(1) %p0, i32 256, i64 0, i1 false)"),
-        std::string("br label %issued"), std::string("issued:"),
-        wait("w", "0"), load("x", "warps")})
+        std::string("br label %issued"), std::string("issued:"), wait("w", "0"),
+        load("x", "warps")})
     lines.push_back(line);
   return lines;
 }
@@ -67,8 +67,8 @@ TEST(Proxy, TheFenceOfOneWarpIsNotThatOfAnother) {
 }
 
 TEST(Proxy, ReadsNeedNoFence) {
-  expectClean(bulkAfter({kStoreMine, kFence, kSyncCta, load("r", "warps"),
-                         kSyncCta}));
+  expectClean(
+      bulkAfter({kStoreMine, kFence, kSyncCta, load("r", "warps"), kSyncCta}));
 }
 
 TEST(Proxy, StoresOverALandedCopyNeedNoFence) {

@@ -195,6 +195,9 @@ def InsertSyncs : Pass<"tilegpu-insert-syncs", "::mlir::ModuleOp"> {
     the warp where every element is touched by one warp only on both sides, of
     the CTA otherwise. What a loop needs only of accesses before it is inserted
     before it. Asynchronous copies are guarded by mbarriers and take no part.
+    Before a `tilegpu.gather_async {bulk}` whose rows share bytes with a buffer
+    that was stored to, or whose mbarriers were initialised, the barrier has a
+    `proxy_fence`, unless one has stood since.
     Precondition: `tilegpu-plan-shared` (buffers that share bytes conflict).
   }];
 }

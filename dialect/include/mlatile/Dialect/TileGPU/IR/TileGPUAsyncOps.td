@@ -9,7 +9,7 @@ def TileGPU_MBarrierInitOp : TileGPU_SharedOp<"mbarrier_init"> {
   let summary = "makes mbarriers that complete a phase after `count` arrivals";
   let description = [{
     One thread initialises all of them. A CTA barrier must stand between this
-    and their first use.
+    and their first use, with `proxy_fence` where bulk copies use them.
 
     Constraints:
     * mbarrier_init_c1: 1 <= count < 2^20 (PTX ISA, `mbarrier.init`).
