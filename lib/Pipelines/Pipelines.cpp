@@ -38,6 +38,7 @@ void buildStaging(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLowerChannels());
   pm.addPass(createPipelineGathers());
   pm.addPass(createTileToTileGPU());
+  pm.addPass(createLowerPeers());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

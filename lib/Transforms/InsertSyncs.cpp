@@ -97,6 +97,10 @@ public:
         apply(sync.getScope() == tilegpu::SyncScope::Warp ? Need::Warp
                                                           : Need::All,
               state);
+      } else if (isa<tilegpu::ClusterWaitOp>(op)) {
+        // A barrier of more than the CTA, for what stands before the arrival.
+        if (isa_and_present<tilegpu::ClusterArriveOp>(op.getPrevNode()))
+          apply(Need::All, state);
       } else if (auto roles = dyn_cast<tilegpu::RolesOp>(op)) {
         visit(roles, state);
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {

@@ -67,6 +67,7 @@ private:
     populateMovmatrixPatterns(types, chip, patterns);
     populateDotPatterns(types, chip, patterns);
     populateSharedPatterns(types, chip, patterns);
+    populatePeerPatterns(types, chip, patterns);
     populateGatherPatterns(types, chip, patterns);
     populateDequantPatterns(types, chip, patterns);
     populateBarrierPatterns(types, chip, patterns);

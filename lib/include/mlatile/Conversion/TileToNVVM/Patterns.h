@@ -72,6 +72,9 @@ void populateDotPatterns(TileTypeConverter &, const Target &,
 /// tilegpu.alloc, stage, view, store_shared, load_shared.
 void populateSharedPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
+/// tilegpu.load_peer, cluster_arrive, cluster_wait.
+void populatePeerPatterns(TileTypeConverter &, const Target &,
+                          mlir::RewritePatternSet &);
 /// tilegpu.gather_async.
 void populateGatherPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
