@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "OperandStager.h"
+#include "mlatile/Analysis/SharedLayout.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Transforms/Passes.h"
@@ -14,9 +16,41 @@ namespace mlatile {
 
 namespace {
 
-/// Rows 32 bytes past a multiple of all banks: neighbours in a column of sums,
-/// four rows of a quarter warp, are stored without conflicts.
-constexpr int64_t kBankBytes = 128, kRowShift = 32;
+/// The same with registers that are neighbours in a row next to each other, so
+/// that they are stored together.
+DistributedLayout neighboursTogether(const DistributedLayout &layout) {
+  DistributedLayout::Bases reg, others;
+  for (const auto &basis : layout.regBases()) {
+    bool alongRow = basis.back() && (basis.size() == 1 || basis.front() == 0);
+    (alongRow ? reg : others).push_back(basis);
+  }
+  llvm::sort(reg,
+             [](const auto &a, const auto &b) { return a.back() < b.back(); });
+  llvm::append_range(reg, others);
+  auto sorted = DistributedLayout::create(std::move(reg), layout.laneBases(),
+                                          layout.warpBases(), layout.reps());
+  return sorted && registersOnly(layout, *sorted) ? *sorted : layout;
+}
+
+/// Of rows that begin at multiples of 16 bytes the stride with the fewest bank
+/// conflicts where a tile of the layout is stored.
+int64_t strideFor(const DistributedLayout &layout, int64_t elementBytes) {
+  constexpr int64_t kVector = 16, kBanks = 128;
+  int64_t rows = layout.shape()[0], cols = layout.shape()[1];
+  int64_t least = static_cast<int64_t>(
+      llvm::alignTo(cols * elementBytes, static_cast<uint64_t>(kVector)));
+  int64_t best = least, fewest = INT64_MAX;
+  for (int64_t stride = least; stride < least + kBanks; stride += kVector) {
+    auto place = SharedLayout::create(rows, cols,
+                                      static_cast<int>(elementBytes), stride);
+    int64_t conflicts = place ? place->accessConflicts(layout) : -1;
+    if (conflicts >= 0 && conflicts < fewest) {
+      best = stride;
+      fewest = conflicts;
+    }
+  }
+  return best;
+}
 
 /// A tile that is read by peers.
 struct Shared {
@@ -79,15 +113,15 @@ private:
     if (shared.contains(tile))
       return;
     auto type = cast<RankedTensorType>(tile.getType());
-    int64_t row = type.getShape().back() * type.getElementTypeBitWidth() / 8;
+    DistributedLayout layout = neighboursTogether(layoutOf(tile));
+    MLIRContext *context = type.getContext();
+    Type element = type.getElementType();
     auto buffer =
         type.getRank() == 1
-            ? tilegpu::BufferType::get(type.getContext(), type.getShape(),
-                                       type.getElementType())
+            ? tilegpu::BufferType::get(context, type.getShape(), element)
             : tilegpu::BufferType::get(
-                  type.getContext(), type.getShape(), type.getElementType(),
-                  static_cast<int64_t>(llvm::alignTo(row, kBankBytes)) +
-                      kRowShift);
+                  context, type.getShape(), element,
+                  strideFor(layout, element.getIntOrFloatBitWidth() / 8));
     auto entry = OpBuilder::atBlockBegin(&kernel.getBody().front());
     auto alloc = tilegpu::AllocOp::create(entry, load.getLoc(), buffer, "peers",
                                           IntegerAttr());
@@ -104,7 +138,13 @@ private:
         continue;
       OpBuilder b(of.before);
       auto write = [&](Value tile, tilegpu::AllocOp alloc) {
-        tilegpu::StoreSharedOp::create(b, alloc.getLoc(), tile, alloc);
+        Location loc = alloc.getLoc();
+        DistributedLayout layout = neighboursTogether(layoutOf(tile));
+        if (layout != layoutOf(tile))
+          tile = tilegpu::ConvertLayoutOp::create(
+              b, loc,
+              withLayout(cast<RankedTensorType>(tile.getType()), layout), tile);
+        tilegpu::StoreSharedOp::create(b, loc, tile, alloc);
       };
       write(first, of.alloc);
       for (auto &[tile, other] : shared) {
