@@ -3,9 +3,11 @@
 // Sparse MLA decode. One program computes BH heads of one query row over one
 // split of its candidates (those of the first list, then those of the second).
 // The splits are joined by `merge` in a launch of its own, which may depend on
-// this one (DEPENDENT), or here (SLICES): each program waits for those of its
-// row and head tile and joins some of their heads and columns. The
-// recurrence stands in steps/attend.mlir, the joining in steps/merge.mlir.
+// this one (DEPENDENT), or here, where each program joins some heads and columns
+// of its row and head tile: after it has waited for their partial results
+// (SLICES), or out of the tiles of a cluster of CLUSTER splits. The recurrence
+// stands in steps/attend.mlir, the joining in steps/merge.mlir and
+// steps/merge_peers.mlir.
 
 !row  = tensor<?xf32, #tile.dims<BH>>
 !s    = tensor<?x?xf32, #tile.dims<BH, BN>>
@@ -33,6 +35,8 @@ func.func private @sinks(!vrow, index) -> !row
 func.func private @finish(!row, !row, !row) -> (!row, !row)
 func.func private @store_output(!on, !or, !row, !vout, index, index, index)
 func.func private @store_lse(!row, !vlse, index, index, index)
+func.func private @merge_peers(!row, !row, !on, !or, !vrow, !vout, !vlse, index, index, index, index)
+func.func private @peer_slices() -> index
 func.func private @merge_tile(!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index)
 
 tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
@@ -40,20 +44,20 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                            SPLIT : i1 = false, DEPENDENT : i1 = false, SLICES : i1 = false, LSE : index = 0, FP8 : index = 0,
                            ROLES : roles = none, BULK : i1 = false,
-                           MERGE_BD : index = 512,
+                           MERGE_BD : index = 512, CLUSTER : index = 1, JOIN : index = 16,
                            CONVERTS : i1 = ROLES.converts,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                            GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,
                            EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32,
-                            EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS) roles(ROLES)
+                            EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS) cluster(CLUSTER) roles(ROLES)
     (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !vlen,
      %extra_kv : !tile.pool<EXTRA>, %extra_indices : !vext, %extra_lengths : !vlen,
      %sink : !vrow, %out : !vout, %lse : !vlse, %part_o : !po, %part_m : !pr, %part_l : !pr,
      %counters : !vcnt, %sm_scale : f32, %num_splits : index) {
   tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
   tile.require affine_set<(h) : (h mod 16 == 0, h - 16 >= 0)>(BH), "a head tile is whole mma rows"
-  tile.require affine_set<(x, c) : (x * -1 + c * -2 + 2 >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(x, c) : (2 - 2 * c - x >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
+  tile.require affine_set<(h, j) : (h - j >= 0, j - 1 >= 0)>(BH, JOIN), "heads that are joined are of one head tile"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
 
@@ -74,13 +78,19 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
     tile.launch_dependents
   }
 
+  // The splits of a row and head tile are the blocks of a cluster.
+  %CLUSTER = tile.param CLUSTER : index
+  %c1 = arith.constant 1 : index
+  %peers = arith.cmpi ugt, %CLUSTER, %c1 : index
+  %splits = arith.select %peers, %CLUSTER, %num_splits : index
+
   // program = (row * head tiles + head tile) * splits + split
   %S = tile.dim %q, 1 : !vq
   %H = tile.dim %q, 2 : !vq
   %pid = tile.program_id 0 : index
   %head_tiles = arith.ceildivui %H, %BH : index
-  %split = arith.remui %pid, %num_splits : index
-  %pid1 = arith.divui %pid, %num_splits : index
+  %split = arith.remui %pid, %splits : index
+  %pid1 = arith.divui %pid, %splits : index
   %head_tile = arith.remui %pid1, %head_tiles : index
   %row = arith.divui %pid1, %head_tiles : index
   %b = arith.divui %row, %S : index
@@ -98,7 +108,7 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   } else {
     scf.yield %tiles1 : index
   }
-  %per_split = arith.ceildivui %tiles, %num_splits : index
+  %per_split = arith.ceildivui %tiles, %splits : index
   %first = arith.muli %split, %per_split : index
   %last = arith.addi %first, %per_split : index
 
@@ -138,40 +148,55 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   }
   %l = tile.reduce addf %lt along 1 : !s -> !row
 
-  scf.if %SPLIT {
-    tile.store %on, %part_o[%split, %row, %h, %c0] : !on, !po
-    scf.if %V_ROPE {
-      tile.store %or, %part_o[%split, %row, %h, %NOPE] : !or, !po
-    }
-    tile.store %m, %part_m[%split, %row, %h] : !row, !pr
-    tile.store %l, %part_l[%split, %row, %h] : !row, !pr
-    scf.if %SLICES {
-      // The counter of this row and head tile resets itself (tile.atomic_inc).
-      %c2 = arith.constant 2 : index
-      %twice = arith.muli %num_splits, %c2 : index
-      tile.atomic_inc %counters[%pid1] modulo %twice : !vcnt
-      tile.wait_until %counters[%pid1] at_least %num_splits : !vcnt
-      tile.atomic_inc relaxed %counters[%pid1] modulo %twice : !vcnt
-
-      %MERGE_BD = tile.param MERGE_BD : index
-      %DV = tile.dim %out, 3 : !vout
-      %columns = arith.ceildivui %DV, %MERGE_BD : index
-      %slices = arith.muli %BH, %columns : index
-      scf.for %slice = %split to %slices step %num_splits {
-        %dh = arith.divui %slice, %columns : index
-        %column = arith.remui %slice, %columns : index
-        %mh = arith.addi %h, %dh : index
-        %md = arith.muli %column, %MERGE_BD : index
-        tile.call @merge_tile(%part_o, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %mh, %md)
-            bind(BH = 1, BD = MERGE_BD)
-            : (!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
+  scf.if %peers {
+    %slices = tile.call @peer_slices() bind(BD = MERGE_BD) : () -> index
+    // No loop where one is enough, so that peers may end before it is stored.
+    %enough = arith.cmpi ule, %slices, %CLUSTER : index
+    scf.if %enough {
+      tile.call @merge_peers(%m, %l, %on, %or, %sink, %out, %lse, %b, %t, %h, %split) bind(BD = MERGE_BD)
+          : (!row, !row, !on, !or, !vrow, !vout, !vlse, index, index, index, index) -> ()
+    } else {
+      scf.for %slice = %split to %slices step %CLUSTER {
+        tile.call @merge_peers(%m, %l, %on, %or, %sink, %out, %lse, %b, %t, %h, %slice) bind(BD = MERGE_BD)
+            : (!row, !row, !on, !or, !vrow, !vout, !vlse, index, index, index, index) -> ()
       }
     }
   } else {
-    %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row
-    %factor, %lse_e = func.call @finish(%m, %l, %z) : (!row, !row, !row) -> (!row, !row)
-    func.call @store_output(%on, %or, %factor, %out, %b, %t, %h) : (!on, !or, !row, !vout, index, index, index) -> ()
-    func.call @store_lse(%lse_e, %lse, %b, %t, %h) : (!row, !vlse, index, index, index) -> ()
+    scf.if %SPLIT {
+      tile.store %on, %part_o[%split, %row, %h, %c0] : !on, !po
+      scf.if %V_ROPE {
+        tile.store %or, %part_o[%split, %row, %h, %NOPE] : !or, !po
+      }
+      tile.store %m, %part_m[%split, %row, %h] : !row, !pr
+      tile.store %l, %part_l[%split, %row, %h] : !row, !pr
+      scf.if %SLICES {
+        // The counter of this row and head tile resets itself (tile.atomic_inc).
+        %c2 = arith.constant 2 : index
+        %twice = arith.muli %num_splits, %c2 : index
+        tile.atomic_inc %counters[%pid1] modulo %twice : !vcnt
+        tile.wait_until %counters[%pid1] at_least %num_splits : !vcnt
+        tile.atomic_inc relaxed %counters[%pid1] modulo %twice : !vcnt
+
+        %MERGE_BD = tile.param MERGE_BD : index
+        %DV = tile.dim %out, 3 : !vout
+        %columns = arith.ceildivui %DV, %MERGE_BD : index
+        %slices = arith.muli %BH, %columns : index
+        scf.for %slice = %split to %slices step %num_splits {
+          %dh = arith.divui %slice, %columns : index
+          %column = arith.remui %slice, %columns : index
+          %mh = arith.addi %h, %dh : index
+          %md = arith.muli %column, %MERGE_BD : index
+          tile.call @merge_tile(%part_o, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %mh, %md)
+              bind(BH = 1, BD = MERGE_BD)
+              : (!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
+        }
+      }
+    } else {
+      %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row
+      %factor, %lse_e = func.call @finish(%m, %l, %z) : (!row, !row, !row) -> (!row, !row)
+      func.call @store_output(%on, %or, %factor, %out, %b, %t, %h) : (!on, !or, !row, !vout, index, index, index) -> ()
+      func.call @store_lse(%lse_e, %lse, %b, %t, %h) : (!row, !vlse, index, index, index) -> ()
+    }
   }
   tile.return
 }

@@ -47,7 +47,6 @@ tile.kernel @swapab params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
      %sink : !vrow, %out : !vout, %lse : !vlse, %sm_scale : f32) {
   tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
   tile.require affine_set<(h) : (h mod 8 == 0, h - 8 >= 0)>(BH), "a head tile is whole mma columns"
-  tile.require affine_set<(x, c) : (x * -1 + c * -2 + 2 >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(x, c) : (2 - 2 * c - x >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"

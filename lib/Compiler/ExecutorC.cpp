@@ -147,6 +147,7 @@ std::string statsJson(const sim::Stats &stats, double seconds) {
       {"rendezvous", stats.rendezvous},
       {"cta_barriers", stats.ctaBarriers},
       {"named_barriers", stats.namedBarriers},
+      {"cluster_barriers", stats.clusterBarriers},
       {"async_copies", stats.asyncCopies},
       {"bulk_copies", stats.bulkCopies},
       {"async_bytes", stats.asyncBytes},

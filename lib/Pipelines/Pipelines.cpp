@@ -39,6 +39,7 @@ void buildStaging(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createPipelineGathers());
   pm.addPass(createTileToTileGPU());
   pm.addPass(createHoldOperands());
+  pm.addPass(createLowerPeers());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

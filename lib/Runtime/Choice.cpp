@@ -135,9 +135,9 @@ void Chooser::addSplits(const Implementation &kernel, const Tiles &tiles,
     way.merge = form.name;
     way.microseconds.reset();
     if (form.joins) {
-      bound["SLICES"] = "true";
-      bound["MERGE_BD"] = std::to_string(mergeColumns(tiles.warps));
-      if (auto joined = estimateWork(kernel.name, bound, problem, splits))
+      std::map<std::string, std::string> all = joinParams(form, tiles, splits);
+      all.insert(bound.begin(), bound.end());
+      if (auto joined = estimateWork(kernel.name, all, problem, splits))
         way.microseconds = time(*joined);
     } else if (work && second) {
       std::optional<double> before = time(*work), after = time(*second);

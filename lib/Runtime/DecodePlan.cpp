@@ -28,7 +28,7 @@ void build(const Problem &problem, Plan &plan, const Tiles &size) {
       " candidate tiles of " + std::to_string(size.candidates));
 
   bool split = plan.numSplits > 1;
-  if (split) {
+  if (split && plan.merge != "cluster") {
     plan.counterBytes = kCounterBytes;
     int64_t entries = plan.numSplits * rows * problem.numHeads;
     plan.partials.outputs = 0;

@@ -60,13 +60,13 @@ void addParams(KernelSpec &spec,
   for (const auto &[name, value] : given) {
     for (const char *own :
          {"FMT", "EXTRA", "HAS_EXTRA", "HAS_LENGTH", "HAS_EXTRA_LENGTH",
-          "HAS_SINK", "SPLIT", "DEPENDENT", "SLICES", "LSE", "FP8"})
+          "HAS_SINK", "SPLIT", "DEPENDENT", "SLICES", "CLUSTER", "LSE", "FP8"})
       if (name == own)
         throw ArgumentError(
             "params", "expected none of `FMT`, `EXTRA`, `HAS_EXTRA`, "
                       "`HAS_LENGTH`, `HAS_EXTRA_LENGTH`, `HAS_SINK`, `SPLIT`, "
-                      "`DEPENDENT`, `SLICES`, `LSE` and `FP8`, which the "
-                      "call binds, got `" +
+                      "`DEPENDENT`, `SLICES`, `CLUSTER`, `LSE` and `FP8`, "
+                      "which the call binds, got `" +
                           name + "`");
     spec.params[name] = value;
   }

@@ -111,6 +111,9 @@ int64_t splitsFor(const KernelSpec &spec,
                   const std::map<std::string, std::string> &params,
                   const Problem &problem) {
   bool attends = params.count("BN");
+  if (auto cluster = params.find("CLUSTER");
+      cluster != params.end() && cluster->second != "1")
+    return std::atoll(cluster->second.c_str());
   if (attends && !isTrue(params, "SPLIT"))
     return 1;
   if (problem.numSplits)

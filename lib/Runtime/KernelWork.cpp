@@ -238,8 +238,9 @@ std::optional<LaunchWork> attention(const Params &params,
       heads * 2 * (format->dimQK() + 16 + (swapped ? 0 : candidates + 8));
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * format->dimQK();
-  bool joins = isTrue(params, "SLICES");
-  if (splits > 1)
+  bool clusters = number(params, "CLUSTER") > 1;
+  bool joins = isTrue(params, "SLICES") || clusters;
+  if (splits > 1 && !clusters)
     work.l2Bytes = query * static_cast<double>(splits) * 4 *
                    (format->dimV() + 2) * (joins ? 2 : 1);
   if (splits == 1 || joins)
@@ -247,9 +248,15 @@ std::optional<LaunchWork> attention(const Params &params,
   if (joins) { // heads x column tiles are the slices that splits share
     int64_t columns = ceilDiv(int64_t{format->dimV()},
                               std::max<int64_t>(number(params, "MERGE_BD"), 1));
-    work.joins = true;
-    work.mergeRounds =
-        ceilDiv(heads * columns, splits) * ceilDiv(splits, kMergedAtOnce);
+    work.joins = !clusters;
+    work.clusters = clusters;
+    // All heads of a CTA at once, out of a cluster.
+    int64_t slices =
+        clusters
+            ? columns *
+                  ceilDiv(heads, std::max<int64_t>(number(params, "JOIN"), 1))
+            : heads * columns;
+    work.mergeRounds = ceilDiv(slices, splits) * ceilDiv(splits, kMergedAtOnce);
     work.instructions += kMergeInstructions;
   }
   work.l2Bytes += work.memoryBytes;

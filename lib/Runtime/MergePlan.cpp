@@ -20,6 +20,7 @@ constexpr int64_t kMergeWarps = 4;
 constexpr MergeForm kForms[] = {
     {"dependent", /*joins=*/false, /*depends=*/true},
     {"slices", /*joins=*/true},
+    {"cluster", /*joins=*/true, /*depends=*/false, /*clusters=*/true},
     {"launch"},
 };
 
@@ -101,6 +102,35 @@ std::optional<std::string> declineSlices(const Problem &problem,
   return std::nullopt;
 }
 
+/// Asked for by name, clusters are taken wherever they run; else where targets
+/// gain from them, on grids that do not wait for places of whole clusters.
+std::optional<std::string> declineCluster(const Problem &problem,
+                                          const Plan &plan, const Tiles &tiles,
+                                          int64_t splits) {
+  for (const char *parameter : {"CLUSTER", "JOIN"})
+    if (!hasParameter(problem, parameter))
+      return "kernel file `" + problem.source->name + "` has no parameter " +
+             parameter;
+  if (splits > kMostClustered)
+    return "expected at most " + std::to_string(kMostClustered) +
+           " splits, the blocks of a cluster, got " + std::to_string(splits);
+  if (problem.merge != "auto")
+    return std::nullopt;
+  if (!targetNamed(plan.target).has(Feature::FastClusters))
+    return "target " + plan.target + " gains nothing from clusters";
+  if (int64_t grid = rowCtas(problem, tiles) * splits; grid > plan.numSMs)
+    return "clusters of " + std::to_string(grid) + " CTAs would wait for the " +
+           std::to_string(plan.numSMs) + " SMs";
+  return std::nullopt;
+}
+
+const MergeForm &formNamed(const std::string &name) {
+  for (const MergeForm &form : kForms)
+    if (form.name == name)
+      return form;
+  throw ArgumentError("merge", "expected a form of merge, got `" + name + "`");
+}
+
 /// The sink and the lse belong to who joins the splits.
 void giveResults(const Problem &problem, KernelSpec &kernel) {
   kernel.params["HAS_SINK"] = boolean(problem.hasSink);
@@ -112,10 +142,27 @@ std::span<const MergeForm> mergeForms() { return kForms; }
 
 int64_t mergeColumns(int64_t warps) { return warps * 32 * 4; }
 
+std::map<std::string, std::string>
+joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits) {
+  std::map<std::string, std::string> params;
+  if (!form.joins)
+    return params;
+  params["MERGE_BD"] = std::to_string(mergeColumns(tiles.warps));
+  if (form.clusters) {
+    params["CLUSTER"] = std::to_string(splits);
+    params["JOIN"] = std::to_string(ceilDiv(tiles.heads, splits));
+  } else {
+    params["SLICES"] = "true";
+  }
+  return params;
+}
+
 std::optional<std::string> declineMerge(const MergeForm &form,
                                         const Problem &problem,
                                         const Plan &plan, const Tiles &tiles,
                                         int64_t splits) {
+  if (form.clusters)
+    return declineCluster(problem, plan, tiles, splits);
   if (form.joins)
     return declineSlices(problem, plan, tiles, splits);
   return form.depends ? declineDependent(problem, plan) : std::nullopt;
@@ -141,22 +188,30 @@ void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
               declineMerge(form, problem, plan, tiles, plan.numSplits))
         why += "; " + std::string(form.name) + ": " + *reason;
   }
-  if (plan.merge == "slices") {
-    int64_t resident = residentCtas(problem, plan, tiles);
-    plan.reasons.push_back(
-        "merge: slices, each CTA joins a part of its row and head tile once "
-        "all splits are there; all " +
-        std::to_string(decode.grid) + " CTAs run at the same time (" +
-        std::to_string(resident) + " do)" + why);
+  const MergeForm &form = formNamed(plan.merge);
+  if (form.joins) {
     giveResults(problem, decode.kernel);
-    decode.kernel.params["SLICES"] = "true";
-    decode.kernel.params["MERGE_BD"] =
-        std::to_string(mergeColumns(tiles.warps));
-    decode.resident = static_cast<uint32_t>(std::min(resident, kMaxGridX));
+    // Sizes that are bound already stay.
+    decode.kernel.params.merge(joinParams(form, tiles, plan.numSplits));
+    if (form.clusters) {
+      decode.kernel.params["SPLIT"] = "false"; // nothing is stored between
+      plan.reasons.push_back(
+          "merge: cluster, each CTA joins a part of its row and head tile out "
+          "of the shared memory of the " +
+          std::to_string(plan.numSplits) + " that have a split of it" + why);
+    } else {
+      int64_t resident = residentCtas(problem, plan, tiles);
+      decode.resident = static_cast<uint32_t>(std::min(resident, kMaxGridX));
+      plan.reasons.push_back(
+          "merge: slices, each CTA joins a part of its row and head tile once "
+          "all splits are there; all " +
+          std::to_string(decode.grid) + " CTAs run at the same time (" +
+          std::to_string(resident) + " do)" + why);
+    }
     plan.launches.push_back(std::move(decode));
     return;
   }
-  bool depends = plan.merge == "dependent";
+  bool depends = form.depends;
   plan.reasons.push_back(
       "merge: " + plan.merge +
       (depends ? ", a second launch that begins while the first ends"

@@ -7,6 +7,7 @@
 #include "KernelParameters.h"
 #include "mlatile/Runtime/CostModel.h"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,9 +19,10 @@ namespace mlatile {
 inline constexpr int64_t kCounterBytes = 16384;
 
 struct MergeForm {
-  const char *name;     ///< as in Problem::merge
-  bool joins = false;   ///< in the launch that computes the splits
-  bool depends = false; ///< in a launch that begins while that one ends
+  const char *name;      ///< as in Problem::merge
+  bool joins = false;    ///< in the launch that computes the splits
+  bool depends = false;  ///< in a launch that begins while that one ends
+  bool clusters = false; ///< where the splits of a row are a cluster
 };
 std::span<const MergeForm> mergeForms();
 
@@ -29,6 +31,13 @@ std::optional<std::string> declineMerge(const MergeForm &form,
                                         const Problem &problem,
                                         const Plan &plan, const Tiles &tiles,
                                         int64_t splits);
+
+/// Blocks of a cluster at most, on every target.
+inline constexpr int64_t kMostClustered = 8;
+
+/// Parameters by which the launch that computes the splits joins them.
+std::map<std::string, std::string>
+joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits);
 
 /// CTAs of the launch that joins the splits of the problem.
 int64_t mergeCtas(const Problem &problem);

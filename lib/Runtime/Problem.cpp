@@ -145,7 +145,8 @@ void validate(const Problem &problem) {
 
   checkOneOf("kernel", problem.kernel, {"auto", "decode", "prefill", "swapab"});
   checkOneOf("compute", problem.compute, {"auto", "bf16", "fp8", "fp8_fast"});
-  checkOneOf("merge", problem.merge, {"auto", "launch", "dependent", "slices"});
+  checkOneOf("merge", problem.merge,
+             {"auto", "launch", "dependent", "slices", "cluster"});
   if (problem.numSplits)
     checkRange("num_splits", *problem.numSplits, 1, kMaxCount);
   targetNamed(problem.target);

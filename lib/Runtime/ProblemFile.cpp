@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lists of problems as JSON, for folders of prebuilt kernels.
+#include "MergePlan.h"
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Runtime/KernelFolder.h"
 #include "mlatile/Runtime/Plan.h"
 #include "mlatile/Target/Card.h"
+#include "mlatile/Target/Target.h"
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -142,6 +144,15 @@ plansOf(const Problem &problem) {
       add(other);
     }
   }
+  // A kernel for each size of cluster, where they are taken.
+  other.merge = "cluster";
+  if (const Target *target = findTarget(plans[0]->target);
+      target && target->has(Feature::FastClusters))
+    for (int64_t splits = 2; splits <= kMostClustered; ++splits)
+      if (problem.numSplits.value_or(splits) == splits) {
+        other.numSplits = splits;
+        add(other);
+      }
   return plans;
 }
 

@@ -3,6 +3,7 @@
 // What instrumented code calls before a memory access: bounds and alignment,
 // then order.
 #include "Checker.h"
+#include "Cluster.h"
 #include "Entry.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -75,8 +76,8 @@ bool checkPlace(Lane *lane, const void *address, uint32_t bytes, uint32_t where,
                 bool writes, const char *what, uint32_t site) {
   Cta &cta = ctaOf(lane);
   auto *at = static_cast<const uint8_t *>(address);
-  bool shared =
-      where & kCheckShared || (!(where & kCheckGlobal) && cta.owns(address, 1));
+  bool shared = where & (kCheckShared | kCheckCluster) ||
+                (!(where & kCheckGlobal) && cta.owns(address, 1));
   if (reinterpret_cast<uintptr_t>(address) & ((where & kAlignMask) - 1))
     failAt(lane, site,
            formatv("misaligned {0} of {1} bytes: {2} {3} is not a multiple of "
@@ -101,6 +102,47 @@ bool checkPlace(Lane *lane, const void *address, uint32_t bytes, uint32_t where,
   return true;
 }
 
+/// The other CTA of the cluster that an access goes to; null: it is an access
+/// to the CTA's own memory, or to none.
+Cta *peerOf(Lane *lane, const void *address, uint32_t bytes, uint32_t where,
+            const char *what, uint32_t site) {
+  Cta &cta = ctaOf(lane);
+  if (!(where & kCheckCluster) || cta.owns(address, 1))
+    return nullptr;
+  Cta *peer = cta.cluster->owner(address);
+  if (!peer || !peer->owns(address, bytes))
+    failAt(lane, site,
+           formatv("{0} of {1} bytes outside the shared memory of the cluster",
+                   what, bytes)
+               .str());
+  if (peer->life != Cta::Life::Runs)
+    failAt(lane, site,
+           formatv("{0} of {1} bytes of shared memory of CTA {2} of the "
+                   "cluster, which has {3}",
+                   what, bytes, peer->rank,
+                   peer->life == Cta::Life::Ended ? "ended" : "not started")
+               .str());
+  if (reinterpret_cast<uintptr_t>(address) & ((where & kAlignMask) - 1))
+    failAt(lane, site,
+           formatv("misaligned {0} of {1} bytes: shared offset {2} of CTA {3} "
+                   "of the cluster is not a multiple of {4}",
+                   what, bytes,
+                   static_cast<const uint8_t *>(address) - peer->shared,
+                   peer->rank, where & kAlignMask)
+               .str());
+  return peer;
+}
+
+/// Nothing but a barrier of the cluster orders CTAs here.
+[[noreturn]] void refusePeerWrite(Lane *lane, const Cta &peer, const char *what,
+                                  uint32_t site) {
+  failAt(lane, site,
+         formatv("{0} to shared memory of CTA {1} of the cluster: checked mode "
+                 "knows reads of other CTAs only",
+                 what, peer.rank)
+             .str());
+}
+
 uint32_t offsetOf(Lane *lane, const void *address) {
   return static_cast<const uint8_t *>(address) - ctaOf(lane).shared;
 }
@@ -109,6 +151,10 @@ uint32_t offsetOf(Lane *lane, const void *address) {
 
 void mlatile::sim::checkLoad(Lane *lane, const void *address, uint32_t bytes,
                              uint32_t where, uint32_t site) {
+  if (Cta *peer = peerOf(lane, address, bytes, where, "load", site))
+    return peer->checker->peerReads(
+        lane, static_cast<const uint8_t *>(address) - peer->shared, bytes,
+        site);
   if (checkPlace(lane, address, bytes, where, false, "load", site))
     ctaOf(lane).checker->read(lane, offsetOf(lane, address), bytes, site);
 }
@@ -116,6 +162,8 @@ void mlatile::sim::checkLoad(Lane *lane, const void *address, uint32_t bytes,
 void mlatile::sim::checkStore(Lane *lane, const void *address, uint32_t bytes,
                               const void *value, uint32_t where,
                               uint32_t site) {
+  if (Cta *peer = peerOf(lane, address, bytes, where, "store", site))
+    refusePeerWrite(lane, *peer, "store", site);
   if (checkPlace(lane, address, bytes, where, true, "store", site))
     ctaOf(lane).checker->write(lane, offsetOf(lane, address), bytes, value,
                                site);
@@ -125,6 +173,8 @@ void mlatile::sim::checkAtomic(Lane *lane, const void *address, uint32_t bytes,
                                uint32_t where, uint32_t site) {
   Checker &checker = *ctaOf(lane).checker;
   bool reads = where & kCheckReads, writes = where & kCheckWrites;
+  if (Cta *peer = peerOf(lane, address, bytes, where, "atomic access", site))
+    refusePeerWrite(lane, *peer, "atomic access", site);
   bool shared =
       checkPlace(lane, address, bytes, where, writes, "atomic access", site);
   checker.atomicBegins(lane, address);

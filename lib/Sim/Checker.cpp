@@ -287,5 +287,5 @@ std::string Checker::atEnd() const {
                    cta.siteName(rounds[id].sites[warp]))
         .str();
   }
-  return "";
+  return peersAtEnd();
 }

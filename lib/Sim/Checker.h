@@ -88,6 +88,13 @@ public:
                                    uint64_t wanted, uint32_t site);
   void mbarrierObserved(Lane *lane, const Mbarrier &bar, uint32_t site);
 
+  // Other CTAs of the cluster: PeerChecks.cpp.
+  void clusterArrived(Warp &warp, bool releases);
+  void clusterCompleted();
+  void clusterWaited(Warp &warp);
+  /// A lane of another CTA reads this one's shared memory.
+  void peerReads(Lane *lane, uint32_t offset, uint32_t bytes, uint32_t site);
+
   /// What is wrong when all threads have ended; empty if nothing is.
   std::string atEnd() const;
 
@@ -117,6 +124,17 @@ private:
     /// Of warps that only arrived: the completed round, until they know it.
     std::array<ClockRef, 32> left;
     std::array<uint32_t, 32> leftSites{};
+  };
+  /// A read by another CTA, which is over when round `round` completes.
+  struct PeerRead {
+    uint32_t round = 0, rank = 0, tid = 0, site = 0;
+  };
+  struct Peers {
+    ClockRef running, lastJoined;
+    std::vector<ClockRef> rounds; ///< what this CTA had done by each
+    uint32_t engine = kNobody;    ///< whose time is the number of rounds
+    llvm::DenseMap<uint32_t, PeerRead> reads; ///< by Granule::key
+    PeerRead last;
   };
   /// State of one word, or of one byte of a word that is split.
   struct Granule {
@@ -155,6 +173,16 @@ private:
                     const char *verb);
   std::string proxyText(const Granule &at, uint32_t lane, const Actor &actor,
                         const char *verb) const;
+  uint32_t roundsKnownTo(const Clock &known) const;
+  bool isBefore(const Access &access, uint32_t rounds) const;
+  /// A write of this CTA has to come after what others have read.
+  void afterPeerReads(const Granule &at, const Actor &actor,
+                      const Access &next);
+  std::string peersAtEnd() const;
+  std::string peerText(const PeerRead &read) const;
+  std::string unwrittenText(const Granule &at, const PeerRead &read) const;
+  std::string peerRaceText(const Granule &at, const PeerRead &read,
+                           const Access &write) const;
   void matrixRow(const Actor &actor, bool stores, uint32_t offset);
 
   [[noreturn]] void failRace(const Granule &at, const Access &earlier,
@@ -174,6 +202,7 @@ private:
   std::vector<Thread> threads;
   std::vector<PhaseOrder> phases; ///< as Cta::mbarriers
   std::array<Round, 16> rounds;
+  Peers peers;
   std::unordered_map<const void *, ClockRef> atomics;
 
   std::vector<Access> writes;   ///< by word
@@ -185,6 +214,22 @@ private:
   /// Reads that a later one of the same warp neither covers nor joins.
   llvm::DenseMap<uint32_t, llvm::SmallVector<Access, 2>> late;
 };
+
+template <typename F>
+void Checker::granules(uint32_t offset, uint32_t bytes, F f) {
+  uint32_t word = offset / 4, first = offset % 4;
+  for (; bytes; ++word, first = 0) {
+    uint32_t count = std::min(4 - first, bytes);
+    bytes -= count;
+    if (count == 4 && !splits[word]) {
+      f(wordAt(word));
+      continue;
+    }
+    split(word);
+    for (uint32_t byte = first; byte < first + count; ++byte)
+      f(byteAt(word, byte));
+  }
+}
 
 } // namespace mlatile::sim
 #endif

@@ -280,6 +280,17 @@ bool parseBarrier(StringRef name, Collective &out) {
   return true;
 }
 
+/// barrier.cluster.{arrive[.relaxed],wait}[.aligned], as the CTA's.
+bool parseClusterBarrier(StringRef name, Collective &out) {
+  out.alone = true;
+  name.consume_back(".aligned");
+  if (name != "wait" && name != "arrive" && name != "arrive.relaxed")
+    return false;
+  out.op.code = name == "wait" ? OpCode::ClusterWait : OpCode::ClusterArrive;
+  out.op.second = name == "arrive.relaxed";
+  return true;
+}
+
 } // namespace
 
 bool mlatile::sim::parseCollective(StringRef name, Collective &out) {
@@ -301,6 +312,8 @@ bool mlatile::sim::parseCollective(StringRef name, Collective &out) {
     return parseShuffle(name, out);
   if (name.consume_front("barrier.cta."))
     return parseBarrier(name, out);
+  if (name.consume_front("barrier.cluster."))
+    return parseClusterBarrier(name, out);
   return parseVote(name, out);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Who waits on what, for the message of a CTA that cannot go on.
-#include "Machine.h"
+#include "Cluster.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -41,6 +41,11 @@ std::string describeWait(const Cta &cta, const Lane &lane) {
     }
     return formatv("wait at a barrier at {0}", site).str();
   }
+  case Wait::Cluster:
+    return formatv("wait at the barrier of the cluster ({0} of {1} warps "
+                   "arrived) at {2}",
+                   cta.cluster->arrived, cta.cluster->expected(), site)
+        .str();
   case Wait::Collective:
     return formatv("wait for the other lanes of their warp at {0}", site).str();
   case Wait::Exited:

@@ -46,13 +46,19 @@ void bulkStore(Lane *lane, void *dst, const void *src, uint32_t size,
 void bulkCommit(Lane *lane);
 void bulkWait(Lane *lane, uint32_t newest);
 
+// Cluster.cpp
+/// The place of a shared address in the CTA of that rank.
+void *clusterAddress(Lane *lane, const void *address, uint32_t rank,
+                     uint32_t site);
+
 // AccessChecks.cpp, called in checked mode. The low half of `where` is the
 // alignment in bytes, a power of two; above it stand these bits.
 enum : uint32_t {
   kCheckShared = 1u << 16,
   kCheckGlobal = 1u << 17, ///< neither: a generic address
   kCheckReads = 1u << 18,
-  kCheckWrites = 1u << 19
+  kCheckWrites = 1u << 19,
+  kCheckCluster = 1u << 20 ///< shared memory of any CTA of the cluster
 };
 void checkLoad(Lane *lane, const void *address, uint32_t bytes, uint32_t where,
                uint32_t site);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Grid.h"
+#include "Cluster.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <thread>
@@ -39,8 +40,8 @@ CtaPool &pool() {
   return instance;
 }
 
-/// The order of CTAs is part of what a seed varies.
-uint64_t shuffledCta(uint64_t i, uint64_t count, uint64_t seed) {
+/// The order of clusters is part of what a seed varies.
+uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed) {
   if (!seed)
     return i;
   uint64_t at = (i + seed % count) % count;
@@ -82,20 +83,43 @@ private:
     if (number == grid.count)
       return false;
     setIdle(false);
-    Cta *cta = freeCta();
-    if (!cta)
+    Cluster *cluster = freeCluster();
+    if (!cluster)
       return true; // the grid has been stopped
-    ++grid.progress;
-    returned(cta, cta->run(grid.context, number));
+    size_t size = cluster->ctas.size();
+    for (size_t i = 0; i < size && !grid.stop; ++i) {
+      uint64_t rank = (i + grid.context.seed) % size;
+      Cta *cta = cluster->ctas[rank];
+      ++grid.progress;
+      returned(cta, cta->run(grid.context, number + rank));
+    }
     return true;
   }
 
-  Cta *freeCta() {
-    if (!unused.empty()) {
-      Cta *cta = unused.back();
-      unused.pop_back();
-      return cta;
+  /// One whose CTAs have not started; null if there is no memory.
+  Cluster *freeCluster() {
+    if (unused.empty()) {
+      auto cluster = std::make_unique<Cluster>();
+      while (cluster->ctas.size() < grid.context.clusterSize) {
+        Cta *cta = newCta();
+        if (!cta)
+          return nullptr;
+        cta->cluster = cluster.get();
+        cta->rank = cluster->ctas.size();
+        cluster->ctas.push_back(cta);
+      }
+      unused.push_back(cluster.get());
+      clusters.push_back(std::move(cluster));
     }
+    Cluster *cluster = unused.back();
+    unused.pop_back();
+    cluster->round = cluster->arrived = cluster->ended = 0;
+    for (Cta *cta : cluster->ctas)
+      cta->life = Cta::Life::Unborn;
+    return cluster;
+  }
+
+  Cta *newCta() {
     std::unique_ptr<Cta> cta = pool().take();
     if (llvm::Error refused =
             cta->reserve(grid.context, /*withGuards=*/ctas.empty())) {
@@ -134,8 +158,11 @@ private:
     }
     if (state == Cta::State::Failed)
       grid.fail(cta->index, std::move(cta->error));
-    unused.push_back(cta);
-    --grid.running;
+    Cluster *cluster = cta->cluster;
+    if (++cluster->ended < cluster->ctas.size())
+      return;
+    unused.push_back(cluster);
+    grid.running -= cluster->ctas.size();
   }
 
   /// After a round in which nothing happened here.
@@ -160,7 +187,9 @@ private:
 
   Grid &grid;
   std::vector<std::unique_ptr<Cta>> ctas;
-  std::vector<Cta *> waiting, unused;
+  std::vector<std::unique_ptr<Cluster>> clusters;
+  std::vector<Cta *> waiting;
+  std::vector<Cluster *> unused;
   bool idle = false;
   uint64_t seen = 0;
   Clock::time_point since;
@@ -181,15 +210,15 @@ void Grid::run(unsigned threads) {
 }
 
 uint64_t Grid::take() {
-  uint64_t now = running;
+  uint64_t size = context.clusterSize, now = running;
   do {
-    if (now >= resident)
+    if (now + size > resident)
       return count;
-  } while (!running.compare_exchange_weak(now, now + 1));
-  uint64_t i = next++;
+  } while (!running.compare_exchange_weak(now, now + size));
+  uint64_t i = next.fetch_add(size);
   if (i < count)
-    return shuffledCta(i, count, context.seed);
-  --running;
+    return shuffled(i / size, count / size, context.seed) * size;
+  running -= size;
   return count;
 }
 

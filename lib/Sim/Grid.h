@@ -13,9 +13,9 @@
 
 namespace mlatile::sim {
 
-/// CTAs are started in the order of the seed, at most `resident` at once. One
-/// that waits for others stays and makes way for the next; each is run by one
-/// host thread only.
+/// Clusters are started in the order of the seed, at most `resident` CTAs at
+/// once. A CTA that waits for others stays and makes way for the next; those of
+/// a cluster are run by one host thread only.
 class Grid {
 public:
   Grid(const LaunchContext &context, uint64_t count, uint64_t resident);
@@ -30,7 +30,7 @@ public:
 private:
   class Worker;
 
-  /// The next CTA that may start; none: `count`.
+  /// The first CTA of the next cluster that may start; none: `count`.
   uint64_t take();
   void fail(uint64_t cta, std::string message);
   std::string describeStall(const Cta &cta) const;

@@ -13,7 +13,7 @@ using namespace mlatile::sim;
 
 namespace {
 
-constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3, kClusterSpace = 7;
 
 class Instrument {
 public:
@@ -44,6 +44,8 @@ private:
       return kCheckGlobal;
     case kSharedSpace:
       return kCheckShared;
+    case kClusterSpace:
+      return kCheckCluster;
     case 0:
       return 0;
     default:

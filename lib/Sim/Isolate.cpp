@@ -168,6 +168,10 @@ Error mlatile::sim::isolateKernel(Rewrite &rewrite) {
     rewrite.maxThreads = std::min(rewrite.maxThreads, most);
   if (rewrite.requiredThreads == ~0u)
     return unsupported("blocks of more than one dimension");
+  if (unsigned cluster = threadAttribute(*kernel, "nvvm.cluster_dim"))
+    rewrite.clusterSize = cluster;
+  if (rewrite.clusterSize == ~0u)
+    return unsupported("clusters of more than one dimension");
 
   if (Error error = inlineEverything(*kernel))
     return error;

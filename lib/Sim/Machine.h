@@ -16,6 +16,7 @@
 
 namespace mlatile::sim {
 
+struct Cluster;
 struct Cta;
 struct Warp;
 class Checker;
@@ -42,6 +43,7 @@ enum class Wait : uint8_t {
   None,       ///< runs, or is ready to
   Collective, ///< rendezvous of its warp
   Barrier,    ///< CTA barrier
+  Cluster,    ///< barrier of the cluster
   Mbarrier,   ///< phase of an mbarrier
   Poll,       ///< asks again later: others go first
   Exited
@@ -52,6 +54,7 @@ struct Lane {
   uint32_t tid = 0, laneId = 0, warpId = 0, ntid = 1;
   uint32_t ctaid[3] = {}, nctaid[3] = {};
   uint32_t nwarps = 1, dynamicSharedBytes = 0;
+  uint32_t clusterRank = 0, clusterSize = 1, clusterId = 0, clusters = 1;
   uint8_t *shared = nullptr;
   /// Column of this lane in the exchange rows of its warp.
   uint32_t *column = nullptr;
@@ -88,9 +91,13 @@ struct Warp {
   Lane *lanes = nullptr; ///< 32 of them, the tail of a partial warp unused
   uint32_t *rows = nullptr;
   uint32_t index = 0;
-  uint32_t live = 0;  ///< lanes that exist and have not exited
-  uint32_t ready = 0; ///< lanes that may run and do not
-  Rendezvous full;    ///< of all live lanes
+  uint32_t live = 0;           ///< lanes that exist and have not exited
+  uint32_t ready = 0;          ///< lanes that may run and do not
+  bool clusterArrived = false; ///< and not waited since
+  bool clusterWaits = false;
+  uint64_t clusterRound = 0;    ///< of the last arrival
+  uint32_t clusterArrivals = 0; ///< counted in checked mode
+  Rendezvous full;              ///< of all live lanes
   std::vector<Rendezvous> partial;
 };
 
@@ -132,6 +139,7 @@ struct LaunchContext {
   uint64_t seed = 0;
   LaunchDims dims;
   uint64_t staticSharedBytes = 0;
+  uint32_t clusterSize = 1; ///< CTAs, neighbours along x
   uint32_t rows = 0;
   uint64_t stackBytes = 0;
   bool checked = false;
@@ -152,13 +160,17 @@ struct Cta {
   /// between stacks are dear where many CTAs run at once.
   llvm::Error reserve(const LaunchContext &launch, bool withGuards);
   /// Runs CTA number `index` of the grid until it has ended or failed (`error`
-  /// says how), or can only poll memory that another CTA may write.
+  /// says how), or can only wait for what another CTA may do: write memory that
+  /// it polls, arrive at the barrier of the cluster.
   State run(const LaunchContext &launch, uint64_t index);
   /// Goes on with a CTA that waits.
   State resume();
 
   const LaunchContext *launch = nullptr;
   uint64_t index = 0; ///< in the grid
+  Cluster *cluster = nullptr;
+  uint32_t rank = 0; ///< in the cluster
+  enum class Life : uint8_t { Unborn, Runs, Ended } life = Life::Unborn;
   std::string error;
   Stats stats;
 
@@ -238,6 +250,15 @@ void execute(Warp &warp, const Group &group, uint32_t active, Lane *by);
 /// True: the warp goes on. False: its lanes wait.
 bool arriveAtBarrier(Warp &warp, const Op &op, uint32_t active, Lane *by);
 void barriersAfterExit(Cta &cta);
+
+// Cluster.cpp
+/// `releases`: what the warp did before is known to who waits.
+void arriveAtCluster(Warp &warp, bool releases, Lane *by, uint32_t site);
+/// True: the warp goes on. False: its lanes wait.
+bool waitAtCluster(Warp &warp, Lane *by, uint32_t site);
+/// After the last lane of a warp has exited.
+void clusterAfterExit(Warp &warp);
+bool waitsForCluster(const Cta &cta);
 
 // Mbarrier.cpp, AsyncCopy.cpp
 bool landForWaiters(Cta &cta, Lane *by);

@@ -26,7 +26,9 @@ enum class OpCode : uint8_t {
   WarpSync,
   BarrierSync,
   BarrierArrive,
-  BarrierReduce
+  BarrierReduce,
+  ClusterArrive,
+  ClusterWait
 };
 
 /// Element types of mma operands.

@@ -23,6 +23,7 @@ struct Program::Impl {
   std::vector<std::unique_ptr<Group>> groups;
   CompiledEntry compiled;
   unsigned arguments = 0, requiredThreads = 0, maxThreads = 1024;
+  unsigned clusterSize = 1;
   uint64_t staticSharedBytes = 0;
   uint32_t rows = 0;
   bool checked = false;
@@ -67,6 +68,7 @@ build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
   impl->arguments = rewrite.arguments;
   impl->requiredThreads = rewrite.requiredThreads;
   impl->maxThreads = rewrite.maxThreads;
+  impl->clusterSize = rewrite.clusterSize;
   impl->staticSharedBytes = rewrite.staticSharedBytes;
   impl->rows = rewrite.rows;
   impl->checked = options.checked;
@@ -80,7 +82,7 @@ build(std::unique_ptr<LLVMContext> context, std::unique_ptr<Module> module,
 }
 
 Error checkLaunch(const Program::Impl &impl, const LaunchDims &dims,
-                  size_t args) {
+                  size_t args, uint64_t resident) {
   auto fail = [&](const Twine &what) {
     return createStringError("kernel '" + impl.name + "': " + what);
   };
@@ -91,6 +93,13 @@ Error checkLaunch(const Program::Impl &impl, const LaunchDims &dims,
     return fail("the grid is empty");
   if (dims.gridX > 0x7fffffffu || dims.gridY > 0xffff || dims.gridZ > 0xffff)
     return fail("the grid is too large");
+  if (dims.gridX % impl.clusterSize)
+    return fail("expected a grid of whole clusters, a multiple of " +
+                Twine(impl.clusterSize) + ", got " + Twine(dims.gridX));
+  if (resident && resident < impl.clusterSize)
+    return fail("a cluster of " + Twine(impl.clusterSize) +
+                " CTAs does not run at once: " + Twine(resident) +
+                " at most do");
   if (!dims.blockX || dims.blockX > kMaxThreads)
     return fail("expected 1 to 1024 threads a block, got " +
                 Twine(dims.blockX));
@@ -157,7 +166,7 @@ Error Program::launch(const LaunchDims &dims, ArrayRef<const void *> args,
                       const Options &options, Stats *stats) const {
   if (stats)
     *stats = Stats();
-  if (Error error = checkLaunch(*impl, dims, args.size()))
+  if (Error error = checkLaunch(*impl, dims, args.size(), options.residentCtas))
     return error;
   LaunchContext context;
   context.entry =
@@ -167,6 +176,7 @@ Error Program::launch(const LaunchDims &dims, ArrayRef<const void *> args,
   context.seed = options.seed;
   context.dims = dims;
   context.staticSharedBytes = impl->staticSharedBytes;
+  context.clusterSize = impl->clusterSize;
   context.rows = impl->rows;
   context.checked = impl->checked;
   context.regions = options.regions;

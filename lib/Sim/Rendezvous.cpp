@@ -47,15 +47,22 @@ void complete(Warp &warp, const Group &group, uint32_t active, Lane *by) {
   ++cta.stats.rendezvous;
   ++cta.steps;
   bool member = active & laneBit(by);
+  OpCode code = group.ops.front().code;
+  auto sleep = [&](Wait wait) {
+    for (unsigned i = 0; i < 32; ++i)
+      if (active >> i & 1)
+        warp.lanes[i].wait = wait;
+    if (member)
+      suspend(by, wait, group.site);
+  };
   if (isBarrier(group)) {
-    if (!arriveAtBarrier(warp, group.ops.front(), active, by)) {
-      for (unsigned i = 0; i < 32; ++i)
-        if (active >> i & 1)
-          warp.lanes[i].wait = Wait::Barrier;
-      if (member)
-        suspend(by, Wait::Barrier, group.site);
-      return;
-    }
+    if (!arriveAtBarrier(warp, group.ops.front(), active, by))
+      return sleep(Wait::Barrier);
+  } else if (code == OpCode::ClusterArrive) {
+    arriveAtCluster(warp, !group.ops.front().second, by, group.site);
+  } else if (code == OpCode::ClusterWait) {
+    if (!waitAtCluster(warp, by, group.site))
+      return sleep(Wait::Cluster);
   } else {
     execute(warp, group, active, by);
   }

@@ -28,6 +28,7 @@ struct Rewrite {
   unsigned arguments = 0;
   unsigned requiredThreads = 0; ///< nvvm.reqntid, 0 if absent
   unsigned maxThreads = 1024;
+  unsigned clusterSize = 1; ///< nvvm.cluster_dim
   uint64_t staticSharedBytes = 0;
   uint32_t rows = 0;
 

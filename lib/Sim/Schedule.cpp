@@ -96,9 +96,10 @@ Lane *next(Lane *lane) {
       continue;
     if (!cta.pollers.empty() && landAnything(cta, lane))
       continue;
-    if (pollsMemory(cta))
+    bool waits = waitsForCluster(cta);
+    if (waits || pollsMemory(cta))
       giveWay(cta);
-    if (!wakePollers(cta))
+    if (!wakePollers(cta) && !waits)
       failAt(lane, ~0u, describeDeadlock(cta));
   }
 }
@@ -162,6 +163,7 @@ void mlatile::sim::exitLane(Lane *lane) {
   if (!warp.live) {
     --cta.liveWarps;
     barriersAfterExit(cta);
+    clusterAfterExit(warp);
   }
   if (!cta.liveWarps) {
     jump_fcontext(cta.mainContext, nullptr);
@@ -298,6 +300,10 @@ Cta::State Cta::run(const LaunchContext &context, uint64_t number) {
       lane.nctaid[1] = dims.gridY;
       lane.nctaid[2] = dims.gridZ;
       lane.nwarps = warps.size();
+      lane.clusterRank = rank;
+      lane.clusterSize = context.clusterSize;
+      lane.clusterId = lane.ctaid[0] / context.clusterSize;
+      lane.clusters = dims.gridX / context.clusterSize;
       lane.dynamicSharedBytes = dims.dynamicSharedBytes;
       lane.shared = shared;
       lane.column = warp.rows + i;
@@ -316,6 +322,7 @@ Cta::State Cta::run(const LaunchContext &context, uint64_t number) {
     }
   }
   liveWarps = warps.size();
+  life = Life::Runs;
   lastWarp = warps.size() - 1;
   checker = context.checked ? std::make_shared<Checker>(*this, context.regions)
                             : nullptr;
@@ -351,5 +358,9 @@ Cta::State Cta::ranTo(transfer_t from) {
   if (error.empty() && checker)
     error = checker->atEnd();
   checker = nullptr;
+  life = Life::Ended;
+  // A CTA takes its shared memory with it.
+  if (launch->clusterSize > 1)
+    std::memset(shared, 0xff, sharedBytes);
   return error.empty() ? State::Ended : State::Failed;
 }

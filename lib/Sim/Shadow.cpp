@@ -137,22 +137,6 @@ void Checker::unsplit(uint32_t word) {
   splits[word] = 0;
 }
 
-void Checker::granules(uint32_t offset, uint32_t bytes,
-                       llvm::function_ref<void(const Granule &)> f) {
-  uint32_t word = offset / 4, first = offset % 4;
-  for (; bytes; ++word, first = 0) {
-    uint32_t count = std::min(4 - first, bytes);
-    bytes -= count;
-    if (count == 4 && !splits[word]) {
-      f(wordAt(word));
-      continue;
-    }
-    split(word);
-    for (uint32_t byte = first; byte < first + count; ++byte)
-      f(byteAt(word, byte));
-  }
-}
-
 /// Remembers a read. One that neither comes after the warp's last nor joins it
 /// keeps both.
 void Checker::setRead(const Granule &at, const Actor &actor) {
@@ -212,6 +196,8 @@ void Checker::readGranule(const Granule &at, const Actor &actor) {
 
 void Checker::writeGranule(const Granule &at, const Actor &actor,
                            const Access &next, const void *value) {
+  if (!peers.reads.empty())
+    afterPeerReads(at, actor, next);
   Access &last = *at.write;
   uint32_t joined = 0, joinedTime = next.time;
   if (last.agent != kNobody && !ordered(last, actor)) {

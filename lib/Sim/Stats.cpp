@@ -46,6 +46,7 @@ Stats &Stats::operator+=(const Stats &other) {
   rendezvous += other.rendezvous;
   ctaBarriers += other.ctaBarriers;
   namedBarriers += other.namedBarriers;
+  clusterBarriers += other.clusterBarriers;
   asyncCopies += other.asyncCopies;
   bulkCopies += other.bulkCopies;
   asyncBytes += other.asyncBytes;

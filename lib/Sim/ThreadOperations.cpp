@@ -129,13 +129,16 @@ bool ThreadLowering::lowerRegister(StringRef name) {
           .Case("nctaid.x", offsetof(Lane, nctaid[0]))
           .Case("nctaid.y", offsetof(Lane, nctaid[1]))
           .Case("nctaid.z", offsetof(Lane, nctaid[2]))
-          // Clusters are of one CTA.
-          .Case("clusterid.x", offsetof(Lane, ctaid[0]))
+          .Case("clusterid.x", offsetof(Lane, clusterId))
           .Case("clusterid.y", offsetof(Lane, ctaid[1]))
           .Case("clusterid.z", offsetof(Lane, ctaid[2]))
-          .Case("nclusterid.x", offsetof(Lane, nctaid[0]))
+          .Case("nclusterid.x", offsetof(Lane, clusters))
           .Case("nclusterid.y", offsetof(Lane, nctaid[1]))
           .Case("nclusterid.z", offsetof(Lane, nctaid[2]))
+          .Cases({"cluster.ctaid.x", "cluster.ctarank"},
+                 offsetof(Lane, clusterRank))
+          .Cases({"cluster.nctaid.x", "cluster.nctarank"},
+                 offsetof(Lane, clusterSize))
           .Case("dynamic_smem_size", offsetof(Lane, dynamicSharedBytes))
           .Default(-1);
   if (offset >= 0) {
@@ -144,11 +147,8 @@ bool ThreadLowering::lowerRegister(StringRef name) {
   }
   int constant =
       StringSwitch<int>(name)
-          .Cases({"tid.y", "tid.z", "cluster.ctaid.x", "cluster.ctaid.y",
-                  "cluster.ctaid.z", "cluster.ctarank"},
-                 0)
-          .Cases({"ntid.y", "ntid.z", "cluster.nctaid.x", "cluster.nctaid.y",
-                  "cluster.nctaid.z", "cluster.nctarank"},
+          .Cases({"tid.y", "tid.z", "cluster.ctaid.y", "cluster.ctaid.z"}, 0)
+          .Cases({"ntid.y", "ntid.z", "cluster.nctaid.y", "cluster.nctaid.z"},
                  1)
           .Case("warpsize", 32)
           .Default(-1);
@@ -268,6 +268,13 @@ bool ThreadLowering::lowerOther(StringRef name) {
       name.starts_with("applypriority.") || name.starts_with("discard.") ||
       name == "pm.event.mask") {
     replace(nullptr);
+    return true;
+  }
+  if (name == "mapa" || name == "mapa.shared.cluster") {
+    Value *address = callRuntime(
+        b, reinterpret_cast<const void *>(clusterAddress), b.getPtrTy(),
+        {rewrite.lane, pointer(0), arg(1), siteValue()});
+    replace(b.CreateAddrSpaceCast(address, call->getType()));
     return true;
   }
   if (name == "nanosleep")

@@ -236,6 +236,8 @@ void mlatile::sim::execute(Warp &warp, const Group &group, uint32_t active,
     case OpCode::BarrierSync:
     case OpCode::BarrierArrive:
     case OpCode::BarrierReduce:
+    case OpCode::ClusterArrive:
+    case OpCode::ClusterWait:
       llvm_unreachable("barriers are completed by the rendezvous");
     }
   }

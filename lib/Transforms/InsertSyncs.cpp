@@ -123,6 +123,10 @@ public:
               : sync.getProxyFence()                      ? Need::Fenced
                                                           : Need::All,
               state);
+      } else if (isa<tilegpu::ClusterWaitOp>(op)) {
+        // A barrier of more than the CTA, for what stands before the arrival.
+        if (isa_and_present<tilegpu::ClusterArriveOp>(op.getPrevNode()))
+          apply(Need::All, state);
       } else if (auto roles = dyn_cast<tilegpu::RolesOp>(op)) {
         visit(roles, state);
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {

@@ -236,6 +236,8 @@ bool LayoutClasses::seedOne(tile::KernelOp kernel) {
   kernel->walk([&](Operation *op) {
     if (auto load = dyn_cast<tile::LoadOp>(op))
       consider(load.getResult());
+    else if (auto load = dyn_cast<tile::LoadPeerOp>(op))
+      consider(load.getResult());
     else if (auto store = dyn_cast<tile::StoreOp>(op))
       consider(store.getValue());
   });

@@ -118,7 +118,14 @@ private:
     // they run.
     auto own = lifetimeInOrder(alloc);
     auto it = accesses.find(alloc);
-    if (it == accesses.end() || onlyRole(alloc))
+    if (it == accesses.end())
+      return own;
+    // Other CTAs of the cluster may read to the end.
+    if (llvm::any_of(it->second, [](const Access &access) {
+          return isa<tilegpu::LoadPeerOp>(access.op);
+        }))
+      own.second = span[kernel].second;
+    if (onlyRole(alloc))
       return own;
     for (const Access &access : it->second)
       if (auto role = tilegpu::RolesOp::around(access.op)) {

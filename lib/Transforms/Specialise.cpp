@@ -199,6 +199,9 @@ void recordBinding(KernelOp kernel, const Binding &binding) {
   if (auto name = dyn_cast<StringAttr>(kernel.getNumWarps()))
     kernel.setNumWarpsAttr(
         builder.getI64IntegerAttr(asInteger(binding.lookup(name.getValue()))));
+  if (auto name = dyn_cast_if_present<StringAttr>(kernel.getClusterAttr()))
+    kernel.setClusterAttr(
+        builder.getI64IntegerAttr(asInteger(binding.lookup(name.getValue()))));
   if (std::optional<StringRef> roles = kernel.getRoles()) {
     auto text = cast<StringAttr>(binding.lookup(*roles));
     if (auto split = parseRoleSplit(text.getValue())) {

@@ -60,7 +60,7 @@ def plan(
     num_tokens: query rows, T or B * S. width: candidates a row. extra_width: of the
     second cache; None: there is none. target: default the CUDA device's, else
     sm_120a. num_sms: default the device's, else the card table's. kernel,
-    num_splits and merge ("launch", "dependent", "slices"): default those of the
+    num_splits and merge ("launch", "dependent", "slices", "cluster"): default those of the
     least predicted time. Raises ArgumentError, or UnsupportedError with every
     kernel's reason.
     """

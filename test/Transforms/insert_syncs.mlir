@@ -212,3 +212,39 @@ tile.kernel @copies_and_readers warps(1) (%kv : !tile.pool<"dsv4">, %ids : i32, 
   %after = tilegpu.load_shared %slots : !slots -> tensor<16xi32, #any>
   tile.return
 }
+
+// -----
+
+#l = #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [[32]], reps = [1]>
+#copy = #tilegpu.layout<reg = [[32]], lane = [[1], [2], [4], [8], [16]], warp = [[0]], reps = [1]>
+
+// The barrier of the cluster is one of the CTA for what stands before it; what
+// comes between its halves is ordered by none.
+// CHECK-LABEL: @cluster
+tile.kernel @cluster warps(2) cluster(2) (%x : f32, %i : index) {
+  %b = tilegpu.alloc "b" {offset = 0 : i64} : !tilegpu.buffer<64xf32>
+  %o = tilegpu.alloc "o" {offset = 256 : i64} : !tilegpu.buffer<64xf32>
+  %t = tile.full %x : f32 -> tensor<64xf32, #l>
+  // CHECK: tilegpu.store_shared
+  // CHECK-NEXT: tilegpu.cluster_arrive
+  // CHECK-NEXT: tilegpu.cluster_wait
+  // CHECK-NEXT: tilegpu.load_peer
+  // CHECK-NEXT: tilegpu.load_shared
+  tilegpu.store_shared %t, %b : tensor<64xf32, #l>, !tilegpu.buffer<64xf32>
+  tilegpu.cluster_arrive
+  tilegpu.cluster_wait
+  %p = tilegpu.load_peer %b of %i[%i] : !tilegpu.buffer<64xf32> -> tensor<64xf32, #copy>
+  %q = tilegpu.load_shared %b : !tilegpu.buffer<64xf32> -> tensor<64xf32, #copy>
+  // CHECK-NEXT: tilegpu.cluster_arrive
+  // CHECK-NEXT: tilegpu.store_shared
+  // CHECK-NEXT: tilegpu.cluster_wait
+  // CHECK-NEXT: tilegpu.sync cta
+  // CHECK-NEXT: tilegpu.load_shared
+  tilegpu.cluster_arrive
+  tilegpu.store_shared %t, %o : tensor<64xf32, #l>, !tilegpu.buffer<64xf32>
+  tilegpu.cluster_wait
+  %r = tilegpu.load_shared %o : !tilegpu.buffer<64xf32> -> tensor<64xf32, #copy>
+  %s = arith.addf %p, %q : tensor<64xf32, #copy>
+  %u = arith.addf %s, %r : tensor<64xf32, #copy>
+  tile.return
+}

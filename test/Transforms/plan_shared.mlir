@@ -122,3 +122,34 @@ tile.kernel @tight warps(1) (%x : f32) {
   tilegpu.store_shared %t, %second : tensor<8x8xf32, #l>, !small
   tile.return
 }
+
+// -----
+
+#l = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4], [0, 8]], lane = [[0, 16], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [], reps = [4, 1]>
+!big = !tilegpu.buffer<64x32xf32>
+
+// What other CTAs read lives to the end; it may take the place of what was
+// before.
+// CHECK-LABEL: @peers
+// CHECK-SAME: tilegpu.shared_bytes = 16384 : i64
+tile.kernel @peers warps(1) cluster(2) (%x : f32, %i : index) {
+  // CHECK: tilegpu.alloc "before" {offset = [[BEFORE:0|8192]] : i64}
+  // CHECK: tilegpu.alloc "peers" {offset = [[PEERS:0|8192]] : i64}
+  // CHECK-NOT: tilegpu.alloc "after" {offset = [[PEERS]] : i64}
+  // CHECK: tilegpu.alloc "after"
+  %before = tilegpu.alloc "before" : !big
+  %peers = tilegpu.alloc "peers" : !big
+  %after = tilegpu.alloc "after" : !big
+  %t = tile.full %x : f32 -> tensor<64x32xf32, #l>
+  tilegpu.store_shared %t, %before : tensor<64x32xf32, #l>, !big
+  %a = tilegpu.load_shared %before : !big -> tensor<64x32xf32, #l>
+  tilegpu.store_shared %a, %peers : tensor<64x32xf32, #l>, !big
+  tilegpu.cluster_arrive
+  tilegpu.cluster_wait
+  %b = tilegpu.load_peer %peers of %i[%i, %i] : !big -> tensor<64x32xf32, #l>
+  tilegpu.cluster_arrive
+  tilegpu.store_shared %b, %after : tensor<64x32xf32, #l>, !big
+  %c = tilegpu.load_shared %after : !big -> tensor<64x32xf32, #l>
+  tilegpu.cluster_wait
+  tile.return
+}

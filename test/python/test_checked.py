@@ -215,3 +215,23 @@ def test_run_ahead(subject):
     report = subject.report({arrive: "\n".join([line, *more])})
     assert re.search(r"arrival of phase 1, but nobody has waited for phase 0 \(thread \d+, "
                      rf"at {at('mbarrier.arrive', GATHER)}", report), report
+
+
+@pytest.mark.parametrize("which, report", [
+    (0, "that nobody has written|race on shared memory of CTA|of the cluster, which has not started"),
+    (1, "the CTA ends, and its shared memory with it|of the cluster, which has ended"),
+])
+def test_a_dropped_barrier_of_the_cluster(which, report):
+    """One before peers are read, one before anybody ends; found in every order."""
+    kernel = Edited(FMT="dsv4", HAS_LENGTH=False, CLUSTER=4, JOIN=4)
+    case = make_case(1, tokens=1, heads=16, width=120, page_size=16, skip=0.05)
+    halves = [kernel.find(rf"call void @llvm\.nvvm\.barrier\.cluster\.{half}\.aligned\(\)") for half in ("arrive", "wait")]
+    assert [len(half) for half in halves] == [2, 2]
+
+    def launch(changes, seed):
+        kernel.program(changes).launch(4, Arrays(case).arguments(), checked=True, seed=seed)
+
+    for seed in range(4):
+        launch({}, seed)
+        with pytest.raises(KernelError, match=report):
+            launch({half[which]: None for half in halves}, seed)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The forms in which splits are joined, on the executor: a second launch, a dependent one, slices in the same launch.
-All have the same bits; counters reset themselves; a missing wait and a grid that cannot run at once are reported."""
+"""The forms in which splits are joined, on the executor: a second launch, a dependent one, slices in the same launch,
+clusters. All have the same bits; counters reset themselves; a missing wait and a grid that cannot run at once are reported."""
 
 import functools
 
@@ -60,6 +60,18 @@ class Splits:
 
     def slices(self, **options):
         return self.launch("decode", self.grid, self.tile | self.results | dict(SPLIT=True, SLICES=True), **options)
+
+
+    def cluster(self, **options):
+        """Without the memory that the other forms share, since it is not needed."""
+        tile = dict(JOIN=-(-16 // self.splits)) | self.tile | self.results | dict(CLUSTER=self.splits)
+        parts, counters = self.parts, self.counters
+        self.parts = {name: part[:0] for name, part in parts.items()}
+        self.counters = counters[:0]
+        try:
+            return self.launch("decode", self.grid, tile, **options)
+        finally:
+            self.parts, self.counters = parts, counters
 
 
 def case_of(heads, tokens, *, width=200, kv_format="dsv4", **options):
@@ -132,3 +144,67 @@ def test_a_grid_that_cannot_run_at_once_is_reported(threads):
     # The next launch finds what that one left of the counters; they are the caller's to clear.
     work.counters[:] = 0
     assert work.slices(resident_ctas=4, host_threads=threads)[2].compare()
+
+
+@pytest.mark.parametrize("splits", range(2, 9))
+def test_clusters_have_the_same_bits(splits):
+    work = Splits(case_of(33, 2, width=300), splits)
+    work.decode()
+    out, lse, arrays = work.merge()
+    assert arrays.compare(lse=True)
+    for options in (dict(), dict(seed=3, host_threads=1), dict(seed=6, host_threads=3)):
+        other = work.cluster(**options)
+        assert (other[0] == out).all() and (other[1] == lse).all()
+
+
+@pytest.mark.parametrize("kv_format", ["dsv3_2", "dots3_swa", "glm53_nope", "dsv4_nvfp4"])
+def test_clusters_of_formats(kv_format):
+    tile = lowered_kernels.planned_params(kv_format)
+    for splits in (4, 7):
+        work = Splits(case_of(22, 2, kv_format=kv_format, width=150), splits, MERGE_BD=128 * tile["WARPS"], **tile)
+        work.decode()
+        out, lse, arrays = work.merge()
+        assert arrays.compare(lse=True)
+        other = work.cluster()
+        assert (other[0] == out).all() and (other[1] == lse).all()
+
+
+@pytest.mark.parametrize("sink", [False, True])
+@pytest.mark.parametrize("width", [1, 40, 130])
+def test_clusters_with_empty_splits_and_rows(sink, width):
+    # More splits than tiles, lengths down to zero, ids that are skipped.
+    case = case_of(16, 4, width=width, sink=sink)
+    case.topk_length[0] = 0
+    case.indices[2:] = -1
+    work = Splits(case, 6)
+    work.decode()
+    out, lse, arrays = work.merge()
+    assert arrays.compare(lse=True)
+    other = work.cluster(checked=True)
+    assert (other[0] == out).all() and (other[1] == lse).all()
+
+
+def test_clusters_join_parts_of_any_size():
+    case = case_of(20, 1)
+    expected = Splits(case, 3).slices()[0]
+    for heads in (1, 3, 5, 16):
+        for columns in (64, 512):
+            assert (Splits(case, 3, MERGE_BD=columns, JOIN=heads).cluster()[0] == expected).all()
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_clusters_are_clean_in_checked_mode(seed):
+    work = Splits(case_of(17, 2), 5)
+    expected = work.slices()
+    other = work.cluster(checked=True, seed=seed)
+    assert (other[0] == expected[0]).all() and (other[1] == expected[1]).all()
+
+
+def test_a_cluster_runs_at_once():
+    work = Splits(case_of(3, 1), 4)
+    with pytest.raises(KernelError, match="a cluster of 4 CTAs does not run at once: 3 at most do"):
+        work.cluster(resident_ctas=3)
+    assert work.cluster(resident_ctas=4)[2].compare()
+    with pytest.raises(KernelError, match="expected a grid of whole clusters, a multiple of 4, got 3"):
+        work.grid = 3
+        work.cluster()

@@ -37,8 +37,12 @@ def test_merges_as_asked_for():
     assert mlatile.plan(**PROBLEM, num_splits=4, merge="launch").merge == "launch"
     with pytest.raises(mlatile.UnsupportedError, match="merge `slices`: 12 CTAs would wait for each other"):
         mlatile.plan(**PROBLEM, num_splits=4, num_sms=11, merge="slices")
+    made = mlatile.plan(**PROBLEM, num_splits=4, merge="cluster")
+    assert (made.merge, made.workspace_bytes, made.counter_bytes, len(made.launches)) == ("cluster", 0, 0, 1)
+    with pytest.raises(mlatile.UnsupportedError, match="merge `cluster`: expected at most 8 splits"):
+        mlatile.plan(**PROBLEM, num_splits=9, merge="cluster")
     with pytest.raises(mlatile.ArgumentError, match="`merge`: expected"):
-        mlatile.plan(**PROBLEM, merge="cluster")
+        mlatile.plan(**PROBLEM, merge="grid")
 
 
 def test_a_new_plan_takes_less_than_a_millisecond():

@@ -17,11 +17,12 @@ class Kernel(Writer):
         self.views = []  # (name, dims, element)
         self.pools = []  # (name, format text, sizes of the fields or None)
         self.rows = []  # (name, format text, rows dim), seen in the block that defines them
+        self.loops, self.before = 0, set()  # around, and what was there before the outermost one
 
     def operations(self):
         every = [self.full, self.iota, self.load, self.load, self.store, self.gather, self.gather, self.dot, self.dot,
                  self.dot_scaled, self.dot_scaled, self.reduce, self.broadcast, self.transpose, self.runtime,
-                 self.elementwise, self.elementwise, self.elementwise, self.helper, self.blocks]
+                 self.elementwise, self.elementwise, self.elementwise, self.helper, self.blocks, self.peer]
         return every + ([self.loop, self.condition] if self.indent < 3 else [])
 
     def dim(self):
@@ -167,6 +168,21 @@ class Kernel(Writer):
             f"tile.atomic_inc {self.rng.choice(['', 'relaxed '])}{counter} modulo {self.scalar('index')} : {view}",
         ]))
 
+    def loop(self):
+        if not self.loops:
+            self.before = {name for names in self.values.values() for name in names}
+        self.loops += 1
+        super().loop()
+        self.loops -= 1
+
+    def peer(self):
+        """A window of what another block has, of tiles that are made outside of loops."""
+        value = self.some(lambda key, element: key is not None and element in (*FLOATS, *INTEGERS))
+        if value and (not self.loops or value[0] in self.before):
+            key, element = self.types[value[1]]
+            window = tuple(self.rng.choice([d, self.dim()]) for d in key)
+            self.define(window, element, f"tile.load_peer {value[0]} of {self.scalar('index')}{self.at(len(key))} : {value[1]} ->")
+
     def helper(self):
         """A call of @half, over the name A or what stands for it."""
         size = "A" if self.chance(0.4) else self.dim()
@@ -200,6 +216,7 @@ def kernel(rng):
     half = k.typed(("A",), "f32")
     return "\n".join([
         f"func.func private @half(%x : {half}) -> {half} {{", f"  %y = arith.addf %x, %x : {half}", f"  func.return %y : {half}", "}",
-        f"tile.kernel @k params(FMT : format, {sizes}, {fields}) warps({rng.choice([1, 2, 4, 4, 4, 8])})",
+        f"tile.kernel @k params(FMT : format, {sizes}, {fields}) warps({rng.choice([1, 2, 4, 4, 4, 8])})"
+        + rng.choice(["", " cluster(2)", " cluster(8)", " cluster(E)"]),
         f"    ({', '.join(arguments)}) {{", *k.lines, "  tile.return", "}",
     ])

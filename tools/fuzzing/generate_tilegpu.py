@@ -88,7 +88,7 @@ class Kernel(Writer):
 
     def operations(self):
         every = [self.full, self.iota, self.load, self.load, self.store, self.place, self.place, self.to_shared, self.to_shared,
-                 self.from_shared, self.from_shared, self.sync, self.barrier, self.barrier, self.gather, self.dot, self.dot,
+                 self.from_shared, self.from_shared, self.from_peers, self.cluster, self.sync, self.barrier, self.barrier, self.gather, self.dot, self.dot,
                  self.dot, self.quantised_dot, self.reduce, self.reduce, self.slice, self.convert, self.convert, self.pack_columns, self.broadcast,
                  self.scale, self.transpose,
                  self.view, self.runtime, self.elementwise, self.elementwise, self.elementwise]
@@ -204,6 +204,20 @@ class Kernel(Writer):
         if found:
             name, shape, element, stride = self.rng.choice(found)
             self.define(drawn(self.rng, shape).key(), element, f"tilegpu.load_shared {name} : {self.buffer_type(shape, element, stride)} ->")
+
+    def from_peers(self):
+        found = [b for b in self.buffers if b[2] in FLOATS + INTEGERS]
+        if found:
+            name, shape, element, stride = self.rng.choice(found)
+            window = tuple(self.rng.choice([size, 1, 16, 32]) for size in shape)
+            at = ", ".join(self.scalar("index") for _ in shape)
+            self.define(drawn(self.rng, window).key(), element, f"tilegpu.load_peer {name} of {self.scalar('index')}[{at}] : "
+                        f"{self.buffer_type(shape, element, stride)} ->")
+
+    def cluster(self):
+        if not self.in_role:
+            self.line("tilegpu.cluster_arrive")
+            self.line("tilegpu.cluster_wait")
 
     def sync(self):
         everybody = "role" if self.in_role else "cta"
@@ -434,7 +448,7 @@ def kernel(rng):
             k.store()
     return "\n".join([
         *(f"{name} = {text}" for text, name in k.layouts.items()),
-        f"tile.kernel @k warps({(2 if with_roles else 1) << WARP_BITS})",
+        f"tile.kernel @k warps({(2 if with_roles else 1) << WARP_BITS}) cluster({rng.choice([1, 2, 8])})",
         f'    (%f : !tile.view<[T, W], f32>, %h : !tile.view<[T, W], bf16>, %n : !tile.view<[T, W], i32>, %kv : !tile.pool<"{k.pool}">) {{',
         *k.lines, "  tile.return", "}",
     ])

@@ -79,7 +79,7 @@ std::vector<Problem> waysOf(const Problem &problem) {
          splits <= kMostSplits && (splits - 1) * kSplitTile < candidates;
          splits *= 2) {
       way.numSplits = splits;
-      for (const char *merge : {"launch", "dependent", "slices"}) {
+      for (const char *merge : {"launch", "dependent", "slices", "cluster"}) {
         way.merge = splits == 1 ? problem.merge : merge;
         add(way);
       }

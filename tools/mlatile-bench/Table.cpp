@@ -44,7 +44,8 @@ std::string shortPlan(const Plan &plan) {
   auto isShape = [](const std::string &name) {
     return name != "FMT" && name != "EXTRA" && name != "SPLIT" &&
            name != "LSE" && name != "SLICES" && name != "DEPENDENT" &&
-           !name.starts_with("MERGE_") && !name.starts_with("HAS_");
+           name != "CLUSTER" && name != "JOIN" && !name.starts_with("MERGE_") &&
+           !name.starts_with("HAS_");
   };
   if (!plan.launches.empty()) {
     const LaunchStep &first = plan.launches.front();
@@ -55,7 +56,9 @@ std::string shortPlan(const Plan &plan) {
   }
   if (plan.numSplits > 1)
     text += ", " + std::to_string(plan.numSplits) + " splits" +
-            (plan.merge == "slices" ? " in slices" : "");
+            (plan.merge == "slices"    ? " in slices"
+             : plan.merge == "cluster" ? " in a cluster"
+                                       : "");
   for (size_t i = 1; i < plan.launches.size(); ++i)
     text += (plan.launches[i].dependent ? " + dependent " : " + ") +
             plan.launches[i].kernel.symbol;

@@ -54,7 +54,8 @@ void addPlanOptions(CLI::App &app, JobOptions &job) {
   app.add_option("--splits", job.splits,
                  "splits of the candidates (default: planned)");
   app.add_option("--merge", job.merge,
-                 "how splits are joined: auto, launch, dependent or slices")
+                 "how splits are joined: auto, launch, dependent, slices or "
+                 "cluster")
       ->capture_default_str();
   app.add_flag("!--no-cooperative", job.cooperative,
                "cuda: plain launches of grids whose CTAs wait for each other; "

@@ -57,6 +57,29 @@ void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name,
     block.addArgument(type, state.location);
 }
 
+/// `(4)` or `(WARPS)`.
+static ParseResult parseCount(OpAsmParser &parser, Attribute &count) {
+  StringRef name;
+  if (parser.parseLParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword(&name))) {
+    count = parser.getBuilder().getStringAttr(name);
+    return parser.parseRParen();
+  }
+  int64_t number = 0;
+  if (parser.parseInteger(number))
+    return failure();
+  count = parser.getBuilder().getI64IntegerAttr(number);
+  return parser.parseRParen();
+}
+
+static void printCount(OpAsmPrinter &printer, Attribute count) {
+  if (auto name = dyn_cast<StringAttr>(count))
+    printer << '(' << name.getValue() << ')';
+  else
+    printer << '(' << cast<IntegerAttr>(count).getInt() << ')';
+}
+
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   StringAttr name;
@@ -78,22 +101,17 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
   state.addAttribute(getParamsAttrName(state.name),
                      builder.getArrayAttr(params));
 
-  if (parser.parseKeyword("warps") || parser.parseLParen())
+  Attribute count;
+  if (parser.parseKeyword("warps") || parseCount(parser, count))
     return failure();
-  int64_t count = 0;
-  Attribute warps;
-  StringRef text;
-  if (succeeded(parser.parseOptionalKeyword(&text))) {
-    warps = builder.getStringAttr(text);
-  } else {
-    if (parser.parseInteger(count))
+  state.addAttribute(getNumWarpsAttrName(state.name), count);
+  if (succeeded(parser.parseOptionalKeyword("cluster"))) {
+    if (parseCount(parser, count))
       return failure();
-    warps = builder.getI64IntegerAttr(count);
+    state.addAttribute(getClusterAttrName(state.name), count);
   }
-  if (parser.parseRParen())
-    return failure();
-  state.addAttribute(getNumWarpsAttrName(state.name), warps);
   if (succeeded(parser.parseOptionalKeyword("roles"))) {
+    StringRef text;
     if (parser.parseLParen() || parser.parseKeyword(&text) ||
         parser.parseRParen())
       return failure();
@@ -131,12 +149,13 @@ void KernelOp::print(OpAsmPrinter &printer) {
                           [&](ParameterAttr p) { p.printBare(printer); });
     printer << ')';
   }
-  printer << " warps(";
-  if (auto name = dyn_cast<StringAttr>(getNumWarps()))
-    printer << name.getValue();
-  else
-    printer << cast<IntegerAttr>(getNumWarps()).getInt();
-  printer << ')';
+  printer << " warps";
+  printCount(printer, getNumWarps());
+  if (Attribute cluster = getClusterAttr()) {
+    printer << " cluster";
+    printCount(printer, cluster);
+    printer << ' ';
+  }
   if (std::optional<StringRef> roles = getRoles())
     printer << " roles(" << *roles << ") ";
   printer << '(';
@@ -153,8 +172,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getParamsAttrName(),
-       getNumWarpsAttrName(), getRolesAttrName(), getArgNamesAttrName(),
-       getArgAttrsAttrName(), getResAttrsAttrName()});
+       getNumWarpsAttrName(), getClusterAttrName(), getRolesAttrName(),
+       getArgNamesAttrName(), getArgAttrsAttrName(), getResAttrsAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -183,6 +202,15 @@ StringRef KernelOp::getArgName(unsigned i) {
 std::optional<int64_t> KernelOp::getWarpCount() {
   if (auto count = dyn_cast<IntegerAttr>(getNumWarps()))
     return count.getInt();
+  return std::nullopt;
+}
+
+std::optional<int64_t> KernelOp::getClusterSize() {
+  Attribute cluster = getClusterAttr();
+  if (!cluster)
+    return 1;
+  if (auto size = dyn_cast<IntegerAttr>(cluster))
+    return size.getInt();
   return std::nullopt;
 }
 
@@ -229,6 +257,17 @@ LogicalResult KernelOp::verify() {
     if (!param || param.getKind() != ParamKind::Roles)
       return emitOpError() << "expected roles to be a roles parameter, got "
                            << *roles;
+  }
+  if (Attribute cluster = getClusterAttr()) { // kernel_c9
+    auto name = dyn_cast<StringAttr>(cluster);
+    ParameterAttr param = name ? lookupParam(name) : ParameterAttr();
+    if (name && (!param || param.getKind() != ParamKind::Index))
+      return emitOpError()
+             << "expected cluster to be an integer or an index parameter, got "
+             << name.getValue();
+    if (!name && (*getClusterSize() < 1 || *getClusterSize() > 8))
+      return emitOpError() << "expected a cluster of 1 to 8 blocks, got "
+                           << *getClusterSize();
   }
   // kernel_c4
   if (!getResultTypes().empty())

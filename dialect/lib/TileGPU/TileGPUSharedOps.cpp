@@ -83,6 +83,40 @@ LogicalResult LoadSharedOp::verify() {
                     getBuffer().getType());
 }
 
+LogicalResult LoadPeerOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (static_cast<int>(getIndices().size()) != buffer.getRank()) // load_peer_c1
+    return emitOpError("expected one index a dimension of the buffer, ")
+           << buffer.getRank() << ", got " << getIndices().size();
+  if (tile.getRank() != buffer.getRank()) // load_peer_c2
+    return emitOpError("expected a result of the buffer's rank, ")
+           << buffer.getRank() << ", got " << tile.getRank();
+  if (tile.getElementType() != buffer.getElementType()) // load_peer_c3
+    return emitOpError("expected elements of ")
+           << buffer.getElementType() << ", got " << tile.getElementType();
+  if (buffer.getElementBits() < 8) // load_peer_c4
+    return emitOpError("expected elements of at least 8 bits, got ")
+           << buffer.getElementType();
+  return success();
+}
+
+/// cluster_arrive_c1, cluster_wait_c1
+static LogicalResult verifyOutsideRoles(Operation *op) {
+  if (RolesOp::around(op))
+    return op->emitOpError("expected no role around it: all threads of the "
+                           "cluster wait for each other");
+  return success();
+}
+
+LogicalResult ClusterArriveOp::verify() { return verifyOutsideRoles(*this); }
+
+LogicalResult ClusterWaitOp::verify() { return verifyOutsideRoles(*this); }
+
+SmallVector<SharedAccess> LoadPeerOp::getSharedAccesses() {
+  return {{&getBufferMutable(), false, LayoutAttr()}};
+}
+
 SmallVector<SharedAccess> StoreSharedOp::getSharedAccesses() {
   return {{&getBufferMutable(), true, LayoutAttr::of(getTile().getType())}};
 }

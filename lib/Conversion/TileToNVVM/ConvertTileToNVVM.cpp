@@ -68,6 +68,7 @@ private:
     populateDotPatterns(types, chip, patterns);
     populateSharedPatterns(types, chip, patterns);
     populateFragmentLoadPatterns(types, chip, patterns);
+    populatePeerPatterns(types, chip, patterns);
     populateGatherPatterns(types, chip, patterns);
     populateDequantPatterns(types, chip, patterns);
     populateBarrierPatterns(types, chip, patterns);

@@ -133,6 +133,10 @@ struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
     if (!warps)
       return kernel.emitOpError("expected a number of warps; is the kernel "
                                 "specialised?");
+    std::optional<int64_t> cluster = kernel.getClusterSize();
+    if (!cluster)
+      return kernel.emitOpError("expected a number of blocks in a cluster; is "
+                                "the kernel specialised?");
     if (32 * *warps > target.maxThreadsPerBlock)
       return kernel.emitOpError("expected at most ")
              << target.maxThreadsPerBlock << " threads, got " << 32 * *warps;
@@ -175,6 +179,10 @@ struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {
                       rewriter.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({int32_t(32 * *warps)}));
+    if (*cluster > 1)
+      function->setAttr(
+          NVVM::NVVMDialect::getClusterDimAttrName(),
+          rewriter.getDenseI32ArrayAttr({int32_t(*cluster), 1, 1}));
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       rewriter.getI32IntegerAttr(static_cast<int32_t>(
                           residentCtas(kernel, *warps, *bytes, target))));

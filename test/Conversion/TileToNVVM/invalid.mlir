@@ -65,3 +65,21 @@ tile.kernel @plain warps(1) (%src: !tile.view<[T], f32>, %x: f32) {
 tile.kernel @"llvm.nvvm.barrier0" warps(1) () {
   tile.return
 }
+
+// -----
+
+tile.kernel @window warps(1) cluster(2) (%i : index) {
+  %b = tilegpu.alloc "b" {offset = 0 : i64} : !tilegpu.buffer<64xf32>
+  // expected-error @+2 {{expected a tile with a layout}}
+  // expected-error @+1 {{failed to legalize operation 'tilegpu.load_peer'}}
+  %t = tilegpu.load_peer %b of %i[%i] : !tilegpu.buffer<64xf32> -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+// expected-error @+2 {{expected a number of blocks in a cluster; is the kernel specialised?}}
+// expected-error @+1 {{failed to legalize operation 'tile.kernel'}}
+tile.kernel @named params(C : index = 2) warps(1) cluster(C) () {
+  tile.return
+}

@@ -35,6 +35,13 @@ func.func @shared(%i: i32, %t: tensor<16x64xbf16, #rows>) -> tensor<16x64xbf16, 
   tilegpu.sync cta {proxy_fence}
   // CHECK: tilegpu.sync warp
   tilegpu.sync warp
+  // CHECK: tilegpu.cluster_arrive
+  tilegpu.cluster_arrive
+  // CHECK: tilegpu.cluster_wait
+  tilegpu.cluster_wait
+  // CHECK: tilegpu.load_peer %[[VIEW]] of %[[AT:.+]][%[[AT]], %[[AT]]] : !tilegpu.buffer<16x64xbf16, stride = 176> -> tensor<16x64xbf16, #{{.*}}>
+  %at = arith.constant 0 : index
+  %peer = tilegpu.load_peer %view of %at[%at, %at] : !tilegpu.buffer<16x64xbf16, stride = 176> -> tensor<16x64xbf16, #rows>
   // CHECK: tilegpu.load_shared %[[VIEW]] : !tilegpu.buffer<16x64xbf16, stride = 176> -> tensor<16x64xbf16, #{{.*}}>
   %u = tilegpu.load_shared %view : !tilegpu.buffer<16x64xbf16, stride = 176> -> tensor<16x64xbf16, #rows>
   // A tight stride and the only row of a buffer are not printed.

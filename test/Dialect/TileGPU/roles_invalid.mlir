@@ -98,6 +98,32 @@ tile.kernel @sync_c1_inside warps(8) () {
 
 // -----
 
+tile.kernel @cluster_arrive_c1 warps(8) () {
+  tilegpu.roles
+  role "a" warps(4) registers(128) {
+    // expected-error@+1 {{'tilegpu.cluster_arrive' op expected no role around it: all threads of the cluster wait for each other}}
+    tilegpu.cluster_arrive
+    tilegpu.role_end
+  }
+  role "b" warps(4) registers(128) { tilegpu.role_end }
+  tile.return
+}
+
+// -----
+
+tile.kernel @cluster_wait_c1 warps(8) () {
+  tilegpu.roles
+  role "a" warps(4) registers(128) {
+    // expected-error@+1 {{'tilegpu.cluster_wait' op expected no role around it: all threads of the cluster wait for each other}}
+    tilegpu.cluster_wait
+    tilegpu.role_end
+  }
+  role "b" warps(4) registers(128) { tilegpu.role_end }
+  tile.return
+}
+
+// -----
+
 // expected-error@+1 {{expected 1 to 8 stages, got 9}}
 func.func private @channel_c1(!tilegpu.channel<9, [tensor<16xf32>]>)
 

@@ -126,3 +126,35 @@ func.func @load_shared_c3(%b: !tilegpu.buffer<32xf4E2M1FN>) {
   %t = tilegpu.load_shared %b : !tilegpu.buffer<32xf4E2M1FN> -> tensor<32xf4E2M1FN, #four>
   return
 }
+
+// -----
+
+func.func @load_peer_c1(%b: !tilegpu.buffer<16x32xf32>, %i: index) {
+  // expected-error@+1 {{expected one index a dimension of the buffer, 2, got 1}}
+  %t = tilegpu.load_peer %b of %i[%i] : !tilegpu.buffer<16x32xf32> -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+func.func @load_peer_c2(%b: !tilegpu.buffer<16x32xf32>, %i: index) {
+  // expected-error@+1 {{expected a result of the buffer's rank, 2, got 1}}
+  %t = tilegpu.load_peer %b of %i[%i, %i] : !tilegpu.buffer<16x32xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+func.func @load_peer_c3(%b: !tilegpu.buffer<32xf32>, %i: index) {
+  // expected-error@+1 {{expected elements of 'f32', got 'i32'}}
+  %t = tilegpu.load_peer %b of %i[%i] : !tilegpu.buffer<32xf32> -> tensor<32xi32>
+  return
+}
+
+// -----
+
+func.func @load_peer_c4(%b: !tilegpu.buffer<32xf4E2M1FN>, %i: index) {
+  // expected-error@+1 {{expected elements of at least 8 bits, got 'f4E2M1FN'}}
+  %t = tilegpu.load_peer %b of %i[%i] : !tilegpu.buffer<32xf4E2M1FN> -> tensor<32xf4E2M1FN>
+  return
+}

@@ -146,6 +146,9 @@ TEST(CostModel, MergesTakeRounds) {
   EXPECT_NEAR(us(merge), kLaunch + 3.15, 1e-9);
   merge.joins = true;
   EXPECT_NEAR(us(merge), kLaunch + 3.15 + 2.4, 1e-9);
+  merge.joins = false;
+  merge.clusters = true;
+  EXPECT_NEAR(us(merge), kLaunch + 3.15 + 2.95, 1e-9);
 }
 
 TEST(CostModel, ADependentLaunchIsHiddenInPart) {
@@ -266,6 +269,25 @@ TEST(KernelWork, SlicesReadWhatTheyStored) {
   EXPECT_EQ(estimateWork("decode", params, problem(), 9)->mergeRounds, 4);
   params["MERGE_BD"] = "128";
   EXPECT_EQ(estimateWork("decode", params, problem(), 9)->mergeRounds, 16);
+}
+
+TEST(KernelWork, ClustersStoreNothingBetween) {
+  std::map<std::string, std::string> params = {
+      {"FMT", "dsv4"}, {"BH", "16"}, {"BN", "32"}, {"WARPS", "4"}};
+  auto stored = estimateWork("decode", params, problem(), 5);
+  params["CLUSTER"] = "5";
+  params["JOIN"] = "4";
+  params["MERGE_BD"] = "512";
+  auto joined = estimateWork("decode", params, problem(), 5);
+  ASSERT_TRUE(stored && joined);
+  EXPECT_LT(joined->l2Bytes, stored->l2Bytes);
+  EXPECT_GT(joined->memoryBytes, stored->memoryBytes);
+  EXPECT_FALSE(joined->joins);
+  EXPECT_TRUE(joined->clusters);
+  // Four parts for five CTAs; eight of two heads are two for some.
+  EXPECT_EQ(joined->mergeRounds, 1);
+  params["JOIN"] = "2";
+  EXPECT_EQ(estimateWork("decode", params, problem(), 5)->mergeRounds, 2);
 }
 
 TEST(KernelWork, OtherParametersAreNoKernelOfOurs) {

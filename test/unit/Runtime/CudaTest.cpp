@@ -95,7 +95,7 @@ TEST(Cuda, NothingIsAllocatedLoadedOrCompiledInACapture) {
 }
 
 TEST(Cuda, OnlyTheMergeIsADependentLaunch) {
-  for (std::string merge : {"launch", "dependent", "slices"}) {
+  for (std::string merge : {"launch", "dependent", "slices", "cluster"}) {
     JobOptions job = smallJob(3);
     job.merge = merge;
     job.replays = 2;

@@ -250,6 +250,12 @@ void attentionCta(const Json &params, int64_t pid, void *const *args) {
   for (const List &list : lists)
     tiles += (list.width() + BN - 1) / BN;
   int64_t perSplit = (tiles + splits - 1) / splits;
+  // The first block of a cluster does the work of all.
+  if (params.value("CLUSTER", 1) > 1) {
+    if (split)
+      return;
+    perSplit = tiles;
+  }
   for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h) {
     Row row;
     int64_t before = 0; // tiles of the lists before

@@ -130,6 +130,75 @@ TEST(Plan, MergesInSlicesWhereTheGridRunsAtOnce) {
   EXPECT_EQ(made->workspaceBytes, plan(p)->workspaceBytes);
 }
 
+TEST(Plan, MergesInClusters) {
+  Problem p = smallProblem();
+  p.merge = "cluster";
+  for (const char *target : {"sm_90a", "sm_120a", "sm_121a"})
+    for (int64_t splits = 2; splits <= 8; ++splits) {
+      p.target = target;
+      p.numSplits = splits;
+      p.numSMs = 1; // they need not fit on the card
+      auto made = plan(p);
+      EXPECT_EQ(made->merge, "cluster");
+      EXPECT_EQ(made->workspaceBytes, 0);
+      EXPECT_EQ(made->counterBytes, 0);
+      ASSERT_EQ(made->launches.size(), 1u);
+      const LaunchStep &step = made->launches[0];
+      EXPECT_EQ(step.grid, 3u * static_cast<uint32_t>(splits));
+      EXPECT_EQ(step.resident, 0u);
+      EXPECT_FALSE(step.dependent);
+      const auto &params = step.kernel.params;
+      EXPECT_EQ(params.at("CLUSTER"), std::to_string(splits));
+      EXPECT_EQ(params.at("JOIN"), std::to_string((16 + splits - 1) / splits));
+      EXPECT_EQ(params.at("MERGE_BD"), "512");
+      EXPECT_EQ(params.at("SPLIT"), "false");
+      EXPECT_FALSE(params.count("SLICES"));
+      EXPECT_HAS(made->explain(), "merge: cluster, each CTA joins a part");
+    }
+  p.numSplits = 9;
+  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }),
+             "merge `cluster`: expected at most 8 splits, the blocks of a "
+             "cluster, got 9");
+
+  // The sink and the lse are of the only launch.
+  p.numSplits = 4;
+  p.hasSink = true;
+  p.lse = LseKind::BaseE;
+  EXPECT_EQ(plan(p)->launches[0].kernel.params.at("HAS_SINK"), "true");
+  EXPECT_EQ(plan(p)->launches[0].kernel.params.at("LSE"), "2");
+
+  // Of themselves only where the target gains from them.
+  p.merge = "auto";
+  p.numSMs.reset();
+  EXPECT_HAS(plan(p)->explain(),
+             "cluster: target sm_121a gains nothing from clusters");
+  auto listed = [&] {
+    for (const Candidate &c : plan(p)->candidates)
+      if (c.merge == "cluster")
+        return true;
+    return false;
+  };
+  EXPECT_FALSE(listed());
+  p.target = "sm_90a";
+  EXPECT_TRUE(listed());
+  p.numSMs = 11;
+  EXPECT_FALSE(listed());
+  EXPECT_HAS(plan(p)->explain(),
+             "cluster: clusters of 12 CTAs would wait for the 11 SMs");
+  p.numSMs = 12;
+  EXPECT_TRUE(listed());
+
+  // A file of an author's that has no clusters.
+  auto source = std::make_shared<KernelSource>();
+  source->name = "mine.mlir";
+  p.source = source;
+  p.kernel = "decode";
+  p.merge = "cluster";
+  EXPECT_HAS(errorOf<UnsupportedError>([&] { plan(p); }),
+             "merge `cluster`: kernel file `mine.mlir` has no parameter "
+             "CLUSTER");
+}
+
 TEST(Plan, MergesAsAskedFor) {
   Problem p = smallProblem();
   p.numSplits = 4;
@@ -147,7 +216,7 @@ TEST(Plan, MergesAsAskedFor) {
              "merge `slices`: 12 CTAs would wait for each other");
   p.numSplits = 1;
   EXPECT_EQ(plan(p)->merge, "none");
-  p.merge = "cluster";
+  p.merge = "grid";
   EXPECT_HAS(errorOf<ArgumentError>([&] { plan(p); }), "`merge`: expected");
 }
 
@@ -300,9 +369,9 @@ TEST(Problems, FromJson) {
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(list[0].lse, LseKind::BaseE);
   EXPECT_EQ(list[0].target, "sm_90a");
-  // decode with slices, a dependent merge and its decode; decode alone, and
-  // swapab, which is faster on the smaller card of the target
-  EXPECT_EQ(kernelsOf(list).size(), 5u);
+  // decode with slices, in a cluster of four, a dependent merge and its decode;
+  // decode alone, and swapab, which is faster on the smaller card of the target
+  EXPECT_EQ(kernelsOf(list).size(), 6u);
   EXPECT_HAS(errorOf<ArgumentError>([] { parseProblems("[{\"heads\": 3}]"); }),
              "got 'heads'");
   EXPECT_HAS(

@@ -45,6 +45,7 @@ struct LaunchWork {
   /// Times that a CTA loads a few splits of a tile and adds them.
   int64_t mergeRounds = 0;
   bool joins = false;     ///< its CTAs wait for each other before they merge
+  bool clusters = false;  ///< they do in clusters
   bool dependent = false; ///< begins while the launch before it ends
   double gatherBytes = 0; ///< rows that all CTAs gather
   int64_t sharers = 1;    ///< CTAs that gather the same rows

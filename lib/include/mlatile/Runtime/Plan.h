@@ -56,7 +56,7 @@ struct Plan {
   std::string target;
   int64_t numSMs = 0;
   int64_t numSplits = 1;
-  std::string merge = "none"; ///< "launch", "dependent", "slices"
+  std::string merge = "none"; ///< "launch", "dependent", "slices", "cluster"
   std::optional<double> predictedMicroseconds; ///< by estimated counts
   int64_t workspaceBytes = 0;                  ///< exact; 256-aligned base
   int64_t counterBytes = 0; ///< leading bytes that must be zero at first use

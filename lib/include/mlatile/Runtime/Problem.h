@@ -53,7 +53,8 @@ struct Problem {
   std::string kernel = "auto";      ///< "auto", "decode", "prefill", "swapab"
   std::string compute = "auto";     ///< "auto", "bf16", "fp8", "fp8_fast"
   std::optional<int64_t> numSplits; ///< at least 1
-  /// How splits are joined: "auto", "launch", "dependent", "slices".
+  /// How splits are joined: "auto", "launch", "dependent", "slices",
+  /// "cluster".
   std::string merge = "auto";
   /// Parameters of the attention kernel in the place of the planned ones (BH,
   /// BN, WARPS, ROLES), to measure others.

@@ -24,6 +24,8 @@ class Module;
 namespace mlatile::sim {
 
 /// Grid and block of one launch. Blocks are one-dimensional, 1 to 1024 threads.
+/// A kernel with `nvvm.cluster_dim` runs in clusters of that many neighbours
+/// along x, of which the grid is a multiple.
 struct LaunchDims {
   unsigned gridX = 1, gridY = 1, gridZ = 1;
   unsigned blockX = 1;
@@ -80,14 +82,15 @@ llvm::StringRef mmaKindName(MmaKind kind);
 struct Stats {
   std::array<uint64_t, kMmaKinds> mma{}; ///< by MmaKind, a warp instruction
   uint64_t ldmatrix = 0, stmatrix = 0, movmatrix = 0; ///< warp instructions
-  uint64_t shuffles = 0;       ///< shfl, vote, match, redux, elect; warp
-  uint64_t rendezvous = 0;     ///< groups of collectives executed
-  uint64_t ctaBarriers = 0;    ///< completions of barriers of the whole CTA
-  uint64_t namedBarriers = 0;  ///< completions of barriers of some warps
-  uint64_t asyncCopies = 0;    ///< cp.async, a thread instruction
-  uint64_t bulkCopies = 0;     ///< cp.async.bulk, a thread instruction
-  uint64_t asyncBytes = 0;     ///< bytes both read from global memory
-  uint64_t mbarrierPhases = 0; ///< phases completed
+  uint64_t shuffles = 0;        ///< shfl, vote, match, redux, elect; warp
+  uint64_t rendezvous = 0;      ///< groups of collectives executed
+  uint64_t ctaBarriers = 0;     ///< completions of barriers of the whole CTA
+  uint64_t namedBarriers = 0;   ///< completions of barriers of some warps
+  uint64_t clusterBarriers = 0; ///< completions of barriers of a cluster
+  uint64_t asyncCopies = 0;     ///< cp.async, a thread instruction
+  uint64_t bulkCopies = 0;      ///< cp.async.bulk, a thread instruction
+  uint64_t asyncBytes = 0;      ///< bytes both read from global memory
+  uint64_t mbarrierPhases = 0;  ///< phases completed
   /// mma (warp instructions) executed while asynchronous copies of the CTA had
   /// been issued but not waited for, and while none had.
   uint64_t mmaWithCopiesInFlight = 0, mmaWithoutCopiesInFlight = 0;

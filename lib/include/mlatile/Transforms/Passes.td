@@ -171,11 +171,48 @@ def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def LowerPeers : Pass<"tilegpu-lower-peers", "::mlir::ModuleOp"> {
+  let summary = "tiles that blocks of a cluster read of each other become buffers";
+  let description = [{
+    The operand of a `tile.load_peer` is stored to a buffer, at the latest before
+    the first read of it, or before the loop or branch that holds that read, in
+    the block where the tile is made. All tiles of a block that are there by then
+    are stored together, and one barrier of the cluster follows. Another one
+    begins behind the last read and is waited for at the end of the kernel, since
+    a block that has ended takes its shared memory with it. A rank that is not known to be one of the cluster's is
+    reduced modulo its size.
+
+    Before, in a kernel of `cluster(4)`:
+    ```mlir
+    %y = tile.load_peer %x of %i[%r, %c] : tensor<16x64xf32, #acc> -> tensor<1x64xf32, #row>
+    tile.store %y, ...
+    tile.return
+    ```
+    After:
+    ```mlir
+    tilegpu.store_shared %x, %peers : ...
+    tilegpu.cluster_arrive
+    tilegpu.cluster_wait
+    %rank = arith.remui %i, %c4 : index
+    %y = tilegpu.load_peer %peers of %rank[%r, %c] : !tilegpu.buffer<16x64xf32, stride = 288> -> tensor<1x64xf32, #row>
+    tilegpu.cluster_arrive
+    tile.store %y, ...
+    tilegpu.cluster_wait
+    tile.return
+    ```
+    Precondition: `tile-assign-layouts`. Postcondition: no `tile.load_peer`. Roles
+    around the tile or the read are an error, since the barrier counts all
+    threads.
+  }];
+  let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect"];
+}
+
 def PlanShared : Pass<"tilegpu-plan-shared", "::mlir::ModuleOp"> {
   let summary = "give every shared buffer its place in the arena";
   let description = [{
     Buffers whose live ranges (in program order; a buffer used in a loop it does
-    not belong to lives through the whole loop) do not overlap may share bytes;
+    not belong to lives through the whole loop, one that other CTAs read to the
+    end of the kernel) do not overlap may share bytes;
     small ones only where the arena would not fit otherwise, because accesses to
     shared bytes need barriers between them.
     Sets `offset` on `tilegpu.alloc` and `tilegpu.shared_bytes` on the kernel. An

@@ -75,6 +75,9 @@ void populateSharedPatterns(TileTypeConverter &, const Target &,
 /// tilegpu.load_shared of fragments.
 void populateFragmentLoadPatterns(TileTypeConverter &, const Target &,
                                   mlir::RewritePatternSet &);
+/// tilegpu.load_peer, cluster_arrive, cluster_wait.
+void populatePeerPatterns(TileTypeConverter &, const Target &,
+                          mlir::RewritePatternSet &);
 /// tilegpu.gather_async.
 void populateGatherPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);

@@ -26,6 +26,8 @@ namespace mlatile {
 
 inline constexpr unsigned kGlobalSpace = 1;
 inline constexpr unsigned kSharedSpace = 3;
+/// Shared memory of all CTAs of a cluster.
+inline constexpr unsigned kClusterSpace = 7;
 
 class TileTypeConverter : public mlir::LLVMTypeConverter {
 public:

@@ -22,6 +22,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     views may be parameters or free. The kernel is verified while its
     parameters are still names.
 
+    With `cluster` so many neighbours in the grid, along its first axis, are a
+    cluster: they run at the same time and read each other's tiles
+    (`tile.load_peer`). The grid is a multiple of the cluster. Without it, or
+    with 1, a block is alone.
+
     The names of the arguments are part of the kernel: the host packs a launch
     by them. They are read from the text (`%q` is `"q"`) into `arg_names`.
 
@@ -39,6 +44,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     * kernel_c7: the body ends in `tile.return`.
     * kernel_c8: `roles` is a `roles` parameter. Bound to warps, their sum is the
       number of warps in the place of `warps`.
+    * kernel_c9: `cluster` is an integer from 1 to 8 or an `index` parameter.
 
     Example:
     ```mlir
@@ -62,6 +68,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     TypeAttrOf<FunctionType>:$function_type,
     TypedArrayAttrBase<Tile_ParameterAttr, "kernel parameters">:$params,
     AnyAttrOf<[I64Attr, StrAttr]>:$num_warps,
+    OptionalAttr<AnyAttrOf<[I64Attr, StrAttr]>>:$cluster,
     OptionalAttr<StrAttr>:$roles,
     StrArrayAttr:$arg_names,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
@@ -91,6 +98,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     ::llvm::StringRef getArgName(unsigned i);
     /// The number of warps; none while it is a parameter.
     ::std::optional<int64_t> getWarpCount();
+    /// Blocks of a cluster, 1 without one; none while it is a parameter.
+    ::std::optional<int64_t> getClusterSize();
 
     void getAsmBlockArgumentNames(::mlir::Region &region,
                                   ::mlir::OpAsmSetValueNameFn setNameFn);

@@ -4,6 +4,7 @@
 #define MLATILE_DIALECT_TILE_IR_TILEOPS_TD
 
 include "mlatile/Dialect/Tile/IR/TileCallOps.td"
+include "mlatile/Dialect/Tile/IR/TileClusterOps.td"
 include "mlatile/Dialect/Tile/IR/TileCounterOps.td"
 include "mlatile/Dialect/Tile/IR/TileKernelOps.td"
 include "mlatile/Dialect/Tile/IR/TileLaunchOps.td"

@@ -127,6 +127,80 @@ def TileGPU_LoadSharedOp : TileGPU_SharedOp<"load_shared"> {
   let hasVerifier = 1;
 }
 
+def TileGPU_LoadPeerOp : TileGPU_SharedOp<"load_peer"> {
+  let summary = "reads a window of a buffer of another CTA of the cluster";
+  let description = [{
+    Every CTA of a cluster has the buffer at the same place of its own shared
+    memory. The window starts at the indices in the one of the CTA whose rank in
+    the cluster is `rank` (PTX ISA, `mapa` and `ld.shared::cluster`); every
+    thread reads the elements that the result's layout gives it. Elements outside
+    the buffer are zero. A rank that is not one of the cluster's is undefined
+    behaviour. A barrier of the cluster stands between the stores of the other CTA
+    and this op, and between this op and the end of the other CTA.
+
+    Constraints:
+    * load_peer_c1: one index a dimension of the buffer.
+    * load_peer_c2: the result has the buffer's rank.
+    * load_peer_c3: the result's element type is the buffer's.
+    * load_peer_c4: it has at least 8 bits.
+
+    Example:
+    ```mlir
+    %t = tilegpu.load_peer %buffer of %rank[%i, %j]
+         : !tilegpu.buffer<64x128xbf16, stride = 272> -> tensor<16x64xbf16, #rows>
+    ```
+  }];
+  let arguments = (ins Arg<TileGPU_Buffer, "", [SharedRead]>:$buffer, Index:$rank,
+                       Variadic<Index>:$indices);
+  let results = (outs TileGPU_AnyTile:$tile);
+  let assemblyFormat = [{
+    $buffer `of` $rank `[` $indices `]` attr-dict `:` qualified(type($buffer)) `->` type($tile)
+  }];
+  let hasVerifier = 1;
+}
+
+class TileGPU_ClusterBarrierOp<string mnemonic>
+    : TileGPU_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def TileGPU_ClusterArriveOp : TileGPU_ClusterBarrierOp<"cluster_arrive"> {
+  let summary = "arrives at the barrier of the cluster";
+  let description = [{
+    Releases what the thread has done before to the threads of the cluster (PTX
+    ISA, `barrier.cluster.arrive`). All threads execute it, and then, before
+    they arrive again, `tilegpu.cluster_wait`.
+
+    Constraints:
+    * cluster_arrive_c1: no role stands around it.
+
+    Example:
+    ```mlir
+    tilegpu.cluster_arrive
+    tilegpu.cluster_wait
+    ```
+  }];
+}
+
+def TileGPU_ClusterWaitOp : TileGPU_ClusterBarrierOp<"cluster_wait"> {
+  let summary = "waits at the barrier of the cluster";
+  let description = [{
+    Returns when all threads of the cluster that have not exited have executed
+    `tilegpu.cluster_arrive` as often as this one; what they did before is
+    visible (PTX ISA, `barrier.cluster.wait`).
+
+    Constraints:
+    * cluster_wait_c1: no role stands around it.
+
+    Example:
+    ```mlir
+    tilegpu.cluster_arrive
+    tilegpu.cluster_wait
+    ```
+  }];
+}
+
 def TileGPU_SyncOp : TileGPU_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "barrier of the CTA, of a role or of each warp";
   let description = [{
