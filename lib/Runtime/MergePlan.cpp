@@ -58,12 +58,9 @@ int64_t residentCtas(const Problem &problem, const Plan &plan,
   constexpr int64_t kReservedShared = 1024;
   const Target &target = targetNamed(plan.target);
   int64_t each = 1;
-  if (auto work = estimateWork("decode",
-                               {{"FMT", problem.kvFormat},
-                                {"BH", std::to_string(tiles.heads)},
-                                {"BN", std::to_string(tiles.candidates)},
-                                {"WARPS", std::to_string(tiles.warps)}},
-                               problem, 1)) {
+  std::map<std::string, std::string> params = tiles.params();
+  params["FMT"] = problem.kvFormat;
+  if (auto work = estimateWork("decode", params, problem, 1)) {
     int64_t threads = std::max<int64_t>(work->threads, 32);
     int64_t shared =
         work->sharedBytes + work->sharedBytes / 4 + kReservedShared;
@@ -151,7 +148,7 @@ void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
     giveResults(problem, decode.kernel);
     decode.kernel.params["SLICES"] = "true";
     decode.kernel.params["MERGE_BD"] =
-        std::to_string(mergeColumns(tiles.warps));
+        std::to_string(mergeColumns(tiles.outputWarps()));
     decode.resident = static_cast<uint32_t>(std::min(resident, kMaxGridX));
     plan.launches.push_back(std::move(decode));
     return;

@@ -131,17 +131,24 @@ plansOf(const Problem &problem) {
       }
   if (plans[0]->kernel != "decode" || problem.merge != "auto")
     return plans;
-  // Any card may split, or not.
-  other.kernel = "decode";
-  other.numSMs = kMaxCount;
-  for (int64_t splits :
-       {problem.numSplits.value_or(1), problem.numSplits.value_or(2)}) {
-    other.numSplits = splits;
-    for (const char *merge : {"slices", "dependent"}) {
-      other.merge = merge;
-      add(other);
+  // Any card may split, or not, in the tile that is taken and in its own.
+  auto addMerges = [&](Problem one) {
+    one.numSMs = kMaxCount;
+    for (int64_t splits :
+         {problem.numSplits.value_or(1), problem.numSplits.value_or(2)}) {
+      one.numSplits = splits;
+      for (const char *merge : {"slices", "dependent"}) {
+        one.merge = merge;
+        add(one);
+      }
     }
-  }
+  };
+  other = problem;
+  other.kernel = "decode";
+  other.compute = plans[0]->compute;
+  addMerges(other);
+  if (!plans[0]->roles.empty())
+    addMerges(asking(problem, plans[0]->candidates.front()));
   return plans;
 }
 
