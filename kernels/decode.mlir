@@ -44,7 +44,7 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
                            HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                            SPLIT : i1 = false, DEPENDENT : i1 = false, SLICES : i1 = false, LSE : index = 0, FP8 : index = 0,
                            ROLES : roles = none, BULK : i1 = false,
-                           MERGE_BD : index = 512, CLUSTER : index = 1, JOIN : index = 16,
+                           MERGE_BD : index = 512, AT_ONCE : index = 8, CLUSTER : index = 1, JOIN : index = 16,
                            CONVERTS : i1 = ROLES.converts,
                            NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                            GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,
@@ -59,6 +59,7 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   tile.require affine_set<(x, c) : (2 - 2 * c - x >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(h, j) : (h - j >= 0, j - 1 >= 0)>(BH, JOIN), "heads that are joined are of one head tile"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
+  tile.require affine_set<(n) : (8 mod n == 0, n - 2 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
 
   %c0 = arith.constant 0 : index
@@ -203,9 +204,10 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
 
 // Joins the splits of BH heads of one row, BD value columns at a time.
 tile.kernel @merge params(BH : index = 1, BD : index = 512, WARPS : index = 4, HAS_SINK : i1 = false, LSE : index = 0,
-                          DEPENDENT : i1 = false) warps(WARPS)
+                          DEPENDENT : i1 = false, AT_ONCE : index = 8) warps(WARPS)
     (%part_o : !po, %part_m : !pr, %part_l : !pr, %sink : !vrow, %out : !vout, %lse : !vlse,
      %num_splits : index) {
+  tile.require affine_set<(n) : (8 mod n == 0, n - 2 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
   %BH = tile.param BH : index
   %BD = tile.param BD : index

@@ -2,8 +2,8 @@
 //
 // Splits of a row become one, BH heads by BD value columns at a time:
 //   M = max m_i,  l = sum l_i 2^(m_i - M),  o likewise,
-// in the order of the splits, eight at a time. All loads of eight are issued
-// before the first is used; splits past the last are outside the views.
+// in the order of the splits, AT_ONCE (2, 4 or 8) at a time. All their loads are
+// issued before the first is used; splits past the last are outside the views.
 
 !row  = tensor<?xf32, #tile.dims<BH>>
 !od   = tensor<?x?xf32, #tile.dims<BH, BD>>
@@ -51,13 +51,15 @@ func.func private @merge_tile(%part_o : !po, %part_m : !pr, %part_l : !pr, %sink
   %c5 = arith.constant 5 : index
   %c6 = arith.constant 6 : index
   %c7 = arith.constant 7 : index
-  %c8 = arith.constant 8 : index
+  %AT_ONCE = tile.param AT_ONCE : index
+  %four = arith.cmpi uge, %AT_ONCE, %c4 : index
+  %eight = arith.cmpi ugt, %AT_ONCE, %c4 : index
   %f0 = arith.constant 0.0 : f32
   %ninf_ = arith.constant 0xFF800000 : f32
   %ninf = tile.full %ninf_ : f32 -> !row
   %zero = tile.full %f0 : f32 -> !row
   %o_zero = tile.full %f0 : f32 -> !od
-  %m, %l, %o = scf.for %i0 = %c0 to %num_splits step %c8
+  %m, %l, %o = scf.for %i0 = %c0 to %num_splits step %AT_ONCE
       iter_args(%m_old = %ninf, %l_old = %zero, %o_old = %o_zero) -> (!row, !row, !od) {
     %i1 = arith.addi %i0, %c1 : index
     %i2 = arith.addi %i0, %c2 : index
@@ -68,12 +70,28 @@ func.func private @merge_tile(%part_o : !po, %part_m : !pr, %part_l : !pr, %sink
     %i7 = arith.addi %i0, %c7 : index
     %m0, %l0, %o0 = func.call @load_split(%part_o, %part_m, %part_l, %i0, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
     %m1, %l1, %o1 = func.call @load_split(%part_o, %part_m, %part_l, %i1, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
-    %m2, %l2, %o2 = func.call @load_split(%part_o, %part_m, %part_l, %i2, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
-    %m3, %l3, %o3 = func.call @load_split(%part_o, %part_m, %part_l, %i3, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
-    %m4, %l4, %o4 = func.call @load_split(%part_o, %part_m, %part_l, %i4, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
-    %m5, %l5, %o5 = func.call @load_split(%part_o, %part_m, %part_l, %i5, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
-    %m6, %l6, %o6 = func.call @load_split(%part_o, %part_m, %part_l, %i6, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
-    %m7, %l7, %o7 = func.call @load_split(%part_o, %part_m, %part_l, %i7, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
+    %m2, %l2, %o2, %m3, %l3, %o3 = scf.if %four
+        -> (!row, !row, !od, !row, !row, !od) {
+      %m2_, %l2_, %o2_ = func.call @load_split(%part_o, %part_m, %part_l, %i2, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
+      %m3_, %l3_, %o3_ = func.call @load_split(%part_o, %part_m, %part_l, %i3, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
+      scf.yield %m2_, %l2_, %o2_, %m3_, %l3_, %o3_
+          : !row, !row, !od, !row, !row, !od
+    } else {
+      scf.yield %ninf, %zero, %o_zero, %ninf, %zero, %o_zero
+          : !row, !row, !od, !row, !row, !od
+    }
+    %m4, %l4, %o4, %m5, %l5, %o5, %m6, %l6, %o6, %m7, %l7, %o7 = scf.if %eight
+        -> (!row, !row, !od, !row, !row, !od, !row, !row, !od, !row, !row, !od) {
+      %m4_, %l4_, %o4_ = func.call @load_split(%part_o, %part_m, %part_l, %i4, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
+      %m5_, %l5_, %o5_ = func.call @load_split(%part_o, %part_m, %part_l, %i5, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
+      %m6_, %l6_, %o6_ = func.call @load_split(%part_o, %part_m, %part_l, %i6, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
+      %m7_, %l7_, %o7_ = func.call @load_split(%part_o, %part_m, %part_l, %i7, %row, %h, %d) : (!po, !pr, !pr, index, index, index, index) -> (!row, !row, !od)
+      scf.yield %m4_, %l4_, %o4_, %m5_, %l5_, %o5_, %m6_, %l6_, %o6_, %m7_, %l7_, %o7_
+          : !row, !row, !od, !row, !row, !od, !row, !row, !od, !row, !row, !od
+    } else {
+      scf.yield %ninf, %zero, %o_zero, %ninf, %zero, %o_zero, %ninf, %zero, %o_zero, %ninf, %zero, %o_zero
+          : !row, !row, !od, !row, !row, !od, !row, !row, !od, !row, !row, !od
+    }
     %m01 = arith.maximumf %m0, %m1 : !row
     %m23 = arith.maximumf %m2, %m3 : !row
     %m45 = arith.maximumf %m4, %m5 : !row
@@ -87,12 +105,22 @@ func.func private @merge_tile(%part_o : !po, %part_m : !pr, %part_l : !pr, %sink
     %s0, %t0 = func.call @add_split(%m_old, %l_old, %o_old, %ref, %zero, %o_zero) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
     %s1, %t1 = func.call @add_split(%m0, %l0, %o0, %ref, %s0, %t0) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
     %s2, %t2 = func.call @add_split(%m1, %l1, %o1, %ref, %s1, %t1) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
-    %s3, %t3 = func.call @add_split(%m2, %l2, %o2, %ref, %s2, %t2) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
-    %s4, %t4 = func.call @add_split(%m3, %l3, %o3, %ref, %s3, %t3) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
-    %s5, %t5 = func.call @add_split(%m4, %l4, %o4, %ref, %s4, %t4) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
-    %s6, %t6 = func.call @add_split(%m5, %l5, %o5, %ref, %s5, %t5) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
-    %s7, %t7 = func.call @add_split(%m6, %l6, %o6, %ref, %s6, %t6) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
-    %l_new, %o_new = func.call @add_split(%m7, %l7, %o7, %ref, %s7, %t7) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
+    %s4, %t4 = scf.if %four -> (!row, !od) {
+      %s3, %t3 = func.call @add_split(%m2, %l2, %o2, %ref, %s2, %t2) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
+      %s3b, %t3b = func.call @add_split(%m3, %l3, %o3, %ref, %s3, %t3) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
+      scf.yield %s3b, %t3b : !row, !od
+    } else {
+      scf.yield %s2, %t2 : !row, !od
+    }
+    %l_new, %o_new = scf.if %eight -> (!row, !od) {
+      %s5, %t5 = func.call @add_split(%m4, %l4, %o4, %ref, %s4, %t4) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
+      %s6, %t6 = func.call @add_split(%m5, %l5, %o5, %ref, %s5, %t5) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
+      %s7, %t7 = func.call @add_split(%m6, %l6, %o6, %ref, %s6, %t6) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
+      %s8, %t8 = func.call @add_split(%m7, %l7, %o7, %ref, %s7, %t7) : (!row, !row, !od, !row, !row, !od) -> (!row, !od)
+      scf.yield %s8, %t8 : !row, !od
+    } else {
+      scf.yield %s4, %t4 : !row, !od
+    }
     scf.yield %m_new, %l_new, %o_new : !row, !row, !od
   }
   %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row

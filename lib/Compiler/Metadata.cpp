@@ -130,7 +130,8 @@ void readFunction(Operation *op, CompiledKernel &result) {
 
 /// One loop of a meta; `candidates` is null where it gathers none.
 static llvm::json::Object loopJson(const CandidateLoop *candidates,
-                                   const ptx::LoopCounts &counts) {
+                                   const ptx::LoopCounts &counts,
+                                   llvm::ArrayRef<ptx::LoopCounts> roles) {
   llvm::json::Object mma;
   for (const auto &[kind, count] : counts.mma)
     mma[kind] = count;
@@ -150,6 +151,16 @@ static llvm::json::Object loopJson(const CandidateLoop *candidates,
     loop["stages"] = candidates->stages;
     loop["formats"] = llvm::json::Array(candidates->formats);
   }
+  if (!roles.empty()) {
+    llvm::json::Array parts;
+    for (const ptx::LoopCounts &role : roles) {
+      llvm::json::Object part = loopJson(nullptr, role, {});
+      part.erase("candidates");
+      part["warps"] = role.warps;
+      parts.push_back(std::move(part));
+    }
+    loop["roles"] = std::move(parts);
+  }
   return loop;
 }
 
@@ -167,15 +178,19 @@ static llvm::json::Array loopsJson(const CompiledKernel &kernel) {
   // Several loops of one are its roles, each run by its own warps; a role has
   // its copies of all loops in a row.
   size_t each = kernel.candidateLoops.size();
+  std::vector<std::vector<ptx::LoopCounts>> roles(std::max(each, found.size()));
   if (each && found.size() > each && found.size() % each == 0) {
-    for (size_t i = each; i < found.size(); ++i)
-      found[i % each].add(found[i]);
+    for (size_t i = 0; i < found.size(); ++i) {
+      roles[i % each].push_back(found[i]);
+      if (i >= each)
+        found[i % each].add(found[i]);
+    }
     found.resize(each);
   }
   bool paired = kernel.candidateLoops.size() == found.size();
   for (auto [i, loop] : llvm::enumerate(found))
     result.push_back(
-        loopJson(paired ? &kernel.candidateLoops[i] : nullptr, loop));
+        loopJson(paired ? &kernel.candidateLoops[i] : nullptr, loop, roles[i]));
   return result;
 }
 

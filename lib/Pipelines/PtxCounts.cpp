@@ -176,9 +176,11 @@ llvm::Expected<KernelCounts> countInstructions(llvm::StringRef ptx,
     outer.unknownLoops += !trips;
     outer.add(counts[i], trips.value_or(1));
   }
-  for (auto [i, loop] : llvm::enumerate(loops))
+  for (auto [i, loop] : llvm::enumerate(loops)) {
     if (loop.parent >= 0)
       counts[i].depth = counts[loop.parent].depth + 1;
+    counts[i].warps = warps[loop.header].count();
+  }
   std::vector<size_t> order(loops.size());
   std::iota(order.begin(), order.end(), 0);
   llvm::sort(order, [&](size_t a, size_t b) {

@@ -29,6 +29,8 @@ constexpr int64_t kMostResident = 4;
 /// Predicted times this near are equal: fewer splits and the merge that asks
 /// for less come first.
 constexpr double kTie = 1.01;
+/// What a mode that is less near must gain.
+constexpr double kModeGain = 1.05;
 
 class Chooser {
 public:
@@ -41,12 +43,13 @@ public:
   std::vector<Candidate> others;
 
 private:
-  void addTiles(const Implementation &kernel, const Tiles &tiles);
-  void addSplits(const Implementation &kernel, const Tiles &tiles,
-                 int64_t splits);
+  void addKernel(const Implementation &kernel);
+  void addMode(const Implementation &kernel, const Problem &inMode);
+  void addTiles(Way way);
+  void addSplits(Way way);
   void add(const Way &way) { found.push_back(way); }
   std::set<int64_t> splitCounts(int64_t ctas, int64_t tiles) const;
-  std::map<std::string, std::string> params(const Tiles &tiles) const;
+  std::map<std::string, std::string> params(const Way &way) const;
   size_t best() const;
 
   const Problem &problem;
@@ -77,67 +80,70 @@ std::set<int64_t> Chooser::splitCounts(int64_t ctas, int64_t tiles) const {
 }
 
 /// What an estimate needs to know of the parameters.
-std::map<std::string, std::string> Chooser::params(const Tiles &tiles) const {
-  return {{"FMT", problem.kvFormat},
-          {"BH", std::to_string(tiles.heads)},
-          {"BN", std::to_string(tiles.candidates)},
-          {"WARPS", std::to_string(tiles.warps)}};
+std::map<std::string, std::string> Chooser::params(const Way &way) const {
+  std::map<std::string, std::string> params = way.tiles.params();
+  params["FMT"] = problem.kvFormat;
+  params["FP8"] = std::to_string(computeMode(way.compute).fp8);
+  return params;
 }
 
-void Chooser::addTiles(const Implementation &kernel, const Tiles &tiles) {
-  int64_t ctas = rowCtas(problem, tiles);
+void Chooser::addTiles(Way way) {
+  int64_t ctas = rowCtas(problem, way.tiles);
   if (problem.numTokens == 0)
-    return add({&kernel, tiles, 1, "none", std::nullopt});
-  if (!kernel.hasSplits)
-    return addSplits(kernel, tiles, 1);
-  int64_t candidates = candidateTiles(problem, tiles.candidates);
+    return add(way);
+  if (!way.kernel->hasSplits)
+    return addSplits(way);
+  int64_t candidates = candidateTiles(problem, way.tiles.candidates);
   if (!problem.numSplits) {
-    for (int64_t splits : splitCounts(ctas, candidates))
-      addSplits(kernel, tiles, splits);
+    for (int64_t splits : splitCounts(ctas, candidates)) {
+      way.splits = splits;
+      addSplits(way);
+    }
     return;
   }
-  int64_t splits = *problem.numSplits;
-  int64_t most = splits == 1                      ? kMaxGridX
+  way.splits = *problem.numSplits;
+  int64_t most = way.splits == 1                  ? kMaxGridX
                  : mergeCtas(problem) > kMaxGridX ? 1
                                                   : kMaxGridX / ctas;
-  if (splits > most)
+  if (way.splits > most)
     throw ArgumentError("num_splits",
                         "expected at most " + std::to_string(most) + " for " +
                             std::to_string(ctas) +
                             " CTAs a split (CTAs on grid x), got " +
-                            std::to_string(splits));
-  addSplits(kernel, tiles, splits);
+                            std::to_string(way.splits));
+  addSplits(way);
 }
 
-void Chooser::addSplits(const Implementation &kernel, const Tiles &tiles,
-                        int64_t splits) {
-  std::map<std::string, std::string> bound = params(tiles);
+void Chooser::addSplits(Way way) {
+  std::map<std::string, std::string> bound = params(way);
   auto time = [&](const LaunchWork &work) -> std::optional<double> {
     std::optional<Prediction> prediction = predict(work, card);
     return prediction ? std::optional(prediction->microseconds) : std::nullopt;
   };
   std::optional<LaunchWork> work =
-      estimateWork(kernel.name, bound, problem, splits);
-  Way way{&kernel, tiles, splits, "none", std::nullopt};
-  if (splits == 1) {
+      estimateWork(way.kernel->name, bound, problem, way.splits);
+  if (way.splits == 1) {
     if (work)
       way.microseconds = time(*work);
     return add(way);
   }
-  std::optional<LaunchWork> second = mergeWork(problem, splits);
+  std::optional<LaunchWork> second = mergeWork(problem, way.splits);
   for (const MergeForm &form : mergeForms()) {
     if (problem.merge != "auto" && problem.merge != form.name)
       continue;
-    if (auto reason = declineMerge(form, problem, plan, tiles, splits)) {
+    if (auto reason =
+            declineMerge(form, problem, plan, way.tiles, way.splits)) {
       declinedForm = *reason;
       continue;
     }
     way.merge = form.name;
     way.microseconds.reset();
     if (form.joins) {
-      std::map<std::string, std::string> all = joinParams(form, tiles, splits);
+      std::map<std::string, std::string> all =
+          joinParams(form, way.tiles, way.splits);
       all.insert(bound.begin(), bound.end());
-      if (auto joined = estimateWork(kernel.name, all, problem, splits))
+      if (auto joined =
+              estimateWork(way.kernel->name, all, problem, way.splits))
         way.microseconds = time(*joined);
     } else if (work && second) {
       std::optional<double> before = time(*work), after = time(*second);
@@ -163,17 +169,28 @@ size_t Chooser::best() const {
         taken = i;
     return taken;
   }
-  double least = 0;
-  for (const Way &way : found)
-    if (timed(way) && (least == 0 || *way.microseconds < least))
-      least = *way.microseconds;
+  // Of modes that are less near only where they are well ahead.
+  const double *least = nullptr;
+  std::string_view mode;
+  for (const ComputeMode &each : computeModes()) {
+    const double *fastest = nullptr;
+    for (const Way &way : found)
+      if (timed(way) && way.compute == each.name &&
+          (!fastest || *way.microseconds < *fastest))
+        fastest = &*way.microseconds;
+    if (fastest && (!least || *fastest * kModeGain < *least)) {
+      least = fastest;
+      mode = each.name;
+    }
+  }
   // Of those near it: fewest splits, then none that wait for each other.
   auto rank = [](const Way &way) {
     return std::tuple(way.splits, std::string_view(way.merge) == "slices");
   };
   bool any = false;
   for (size_t i = 0; i < found.size(); ++i) {
-    if (!timed(found[i]) || *found[i].microseconds > kTie * least)
+    if (!timed(found[i]) || found[i].compute != mode ||
+        *found[i].microseconds > kTie * *least)
       continue;
     if (any && (rank(found[i]) > rank(found[taken]) ||
                 (rank(found[i]) == rank(found[taken]) &&
@@ -185,33 +202,58 @@ size_t Chooser::best() const {
   return taken;
 }
 
-std::vector<Way> Chooser::ways() {
-  bool named = problem.kernel != "auto";
-  for (const Implementation *kernel : kImplementations) {
-    Candidate other;
-    other.kernel = kernel->name;
-    if (named && problem.kernel != kernel->name) {
-      other.why = "passed over, `" + problem.kernel + "` is asked for";
-    } else if (auto reason = kernel->decline(problem)) {
-      declined += (declined.empty() ? "" : "; ") + std::string(kernel->name) +
-                  ": " + *reason;
-      other.why = "unable, " + *reason;
-    } else {
-      // By its name a kernel is asked for in its own tile.
-      std::vector<Tiles> all = {tilesOf(kernel->name, problem)};
-      if (!named)
-        all = allTilesOf(kernel->name, problem);
-      for (const Tiles &tiles : all)
-        try {
-          addTiles(*kernel, tiles);
-        } catch (const ArgumentError &) { // too many CTAs; others have fewer
-          if (!tooMany)
-            tooMany = std::current_exception();
-        }
-      continue;
+/// The ways of a kernel in one mode. By its name a kernel is asked for in its
+/// own tile, and in its nearest mode (below): neither depends on how many rows
+/// a call has, nor do then the bits of a row.
+void Chooser::addMode(const Implementation &kernel, const Problem &inMode) {
+  std::vector<Tiles> all = {tilesOf(kernel.name, inMode)};
+  if (problem.kernel == "auto")
+    all = allTilesOf(kernel.name, inMode);
+  for (Tiles &tiles : all)
+    try {
+      addTiles({&kernel, inMode.compute, std::move(tiles), 1, "none", {}});
+    } catch (const ArgumentError &) { // too many CTAs; others have fewer
+      if (!tooMany)
+        tooMany = std::current_exception();
     }
+}
+
+/// All that a kernel can do, or why it takes no part.
+void Chooser::addKernel(const Implementation &kernel) {
+  Candidate other;
+  other.kernel = kernel.name;
+  std::optional<std::string> reason;
+  if (problem.kernel != "auto" && problem.kernel != kernel.name) {
+    other.why = "passed over, `" + problem.kernel + "` is asked for";
     others.push_back(std::move(other));
+    return;
   }
+  Problem inMode = problem;
+  for (const ComputeMode &mode : computeModes()) {
+    bool isAuto = problem.compute == "auto";
+    if (isAuto ? mode.error > kAutoError : problem.compute != mode.name)
+      continue;
+    if (isAuto && mode.fp8 && problem.kernel != "auto")
+      continue;
+    inMode.compute = mode.name;
+    std::optional<std::string> declines = kernel.decline(inMode);
+    if (!declines)
+      addMode(kernel, inMode);
+    // That of the nearest mode says why the kernel is unable.
+    if (!reason && (!isAuto || mode.fp8 == 0))
+      reason = declines;
+  }
+  if (!reason)
+    return;
+  declined += (declined.empty() ? "" : "; ") + std::string(kernel.name) + ": " +
+              *reason;
+  other.why = "unable, " + *reason;
+  others.push_back(std::move(other));
+}
+
+std::vector<Way> Chooser::ways() {
+  for (const Implementation *kernel : kImplementations)
+    addKernel(*kernel);
   if (found.empty() && tooMany)
     std::rethrow_exception(tooMany);
   if (found.empty() && !declinedForm.empty())
@@ -224,7 +266,9 @@ std::vector<Way> Chooser::ways() {
   auto key = [](const Way &way) {
     return std::tuple(way.microseconds.value_or(1e300), way.splits,
                       std::string_view(way.kernel->name), way.tiles.heads,
-                      std::string_view(way.merge));
+                      std::string_view(way.tiles.roles),
+                      std::string_view(way.merge),
+                      std::string_view(way.compute));
   };
   std::sort(found.begin() + 1, found.end(),
             [&](const Way &a, const Way &b) { return key(a) < key(b); });
@@ -259,9 +303,11 @@ Way choose(const Problem &problem, Plan &plan) {
   for (const Way &way : ways) {
     Candidate candidate;
     candidate.kernel = way.kernel->name;
+    candidate.compute = way.compute;
     candidate.headTile = way.tiles.heads;
     candidate.candidateTile = way.tiles.candidates;
     candidate.warps = way.tiles.warps;
+    candidate.roles = way.tiles.roles;
     candidate.numSplits = way.splits;
     candidate.merge = way.merge;
     candidate.microseconds = way.microseconds;
@@ -275,6 +321,22 @@ Way choose(const Problem &problem, Plan &plan) {
   for (Candidate &other : chooser.others)
     plan.candidates.push_back(std::move(other));
   return ways.front();
+}
+
+Problem asking(const Problem &problem, const Candidate &candidate) {
+  Problem asked = problem;
+  asked.kernel = candidate.kernel;
+  if (!candidate.headTile) // it takes no part
+    return asked;
+  asked.compute = candidate.compute;
+  asked.numSplits = candidate.numSplits;
+  if (candidate.numSplits > 1)
+    asked.merge = candidate.merge;
+  Tiles tiles{candidate.headTile, candidate.candidateTile, candidate.warps,
+              candidate.roles};
+  for (auto &[name, value] : tiles.params())
+    asked.params[name] = value;
+  return asked;
 }
 
 } // namespace mlatile

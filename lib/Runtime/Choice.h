@@ -18,6 +18,7 @@ namespace mlatile {
 /// One way to run a problem.
 struct Way {
   const Implementation *kernel = nullptr;
+  std::string compute;
   Tiles tiles;
   int64_t splits = 1;
   const char *merge = "none";

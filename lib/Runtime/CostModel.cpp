@@ -18,7 +18,12 @@ constexpr double kClocksPerInstruction = 1.85; ///< of a warp alone
 constexpr double kSchedulers = 4;
 constexpr double kClocksPerBarrier = 30;
 constexpr double kNeighbour = 0.12; ///< slower where all SMs work
-constexpr double kOnce = 0.5;       ///< of the PTX outside of loops that runs
+/// Of the clocks that other roles use shared memory and tensor cores, those
+/// that a role waits for them.
+constexpr double kOtherRoles = 0.3;
+/// Of PTX, on one SM, where roles do it: more than any measured kernel does.
+constexpr double kRoleInstructionsPerClock = 2.5;
+constexpr double kOnce = 0.5; ///< of the PTX outside of loops that runs
 constexpr double kMemoryLatency = 600e-9;
 constexpr double kLaunch = 1.7e-6;
 constexpr double kMergeRound = 1.05e-6;
@@ -34,43 +39,70 @@ struct SMTime {
   double alone = 0; ///< of a CTA that has the SM for itself
   double busy = 0;  ///< of the busiest unit
   Limiter unit = Limiter::Issue;
+  double fill = 0; ///< of the roles that the slowest one waits for at first
 
   double with(double resident, double slower) const {
     return std::max(alone * slower, resident * busy);
   }
 };
 
-/// One iteration. Nothing where the card lacks an mma.
-std::optional<SMTime> tileTime(const LoopWork &loop, double warps,
-                               const Card &card) {
-  double mma = 0;
+/// Clocks of the tensor cores. Nothing where the card lacks an mma.
+std::optional<double> mmaClocks(const TileCounts &counts, const Card &card) {
+  double clocks = 0;
   for (size_t rate = 0; rate < kNumMmaRates; ++rate) {
-    if (loop.mmaFlops[rate] == 0)
+    if (counts.mmaFlops[rate] == 0)
       continue;
     if (card.mmaFlops[rate] == 0)
       return std::nullopt;
-    mma += loop.mmaFlops[rate] / card.mmaFlops[rate];
+    clocks += counts.mmaFlops[rate] / card.mmaFlops[rate];
   }
+  return clocks;
+}
+
+/// Equal warps do one thing after another, all at the same time; a second warp
+/// of a scheduler works while the first waits for shared memory.
+double serialClocks(const TileCounts &counts, double warps, double mma) {
+  double shared = counts.sharedBytes / kSharedBytesPerClock;
+  return mma + shared / std::max(1.0, warps / kSchedulers) +
+         (counts.instructions - counts.mma) / warps * kClocksPerInstruction +
+         counts.barriers * kClocksPerBarrier;
+}
+
+/// One iteration. Nothing where the card lacks an mma.
+std::optional<SMTime> tileTime(const LoopWork &loop, double warps,
+                               const Card &card) {
+  std::optional<double> mma = mmaClocks(loop, card);
+  if (!mma)
+    return std::nullopt;
+  bool equal = loop.roles.empty();
   double shared = loop.sharedBytes / kSharedBytesPerClock;
   SMTime time;
   std::pair<double, Limiter> units[] = {
-      {mma, Limiter::Mma},
+      {*mma, Limiter::Mma},
       {shared, Limiter::Shared},
       {loop.conversions / kConversionsPerClock, Limiter::Conversion},
-      {loop.instructions / kInstructionsPerClock, Limiter::Issue}};
+      {loop.instructions /
+           (equal ? kInstructionsPerClock : kRoleInstructionsPerClock),
+       Limiter::Issue}};
   for (auto [clocks, unit] : units)
     if (clocks > time.busy) {
       time.busy = clocks;
       time.unit = unit;
     }
-  // Equal warps do one thing after another, all at the same time; a second warp
-  // of a scheduler works while the first waits for shared memory.
-  double serial =
-      mma + shared / std::max(1.0, warps / kSchedulers) +
-      (loop.instructions - loop.mma) / warps * kClocksPerInstruction +
-      loop.barriers * kClocksPerBarrier;
-  serial = std::max(serial, time.busy);
-  time.alone = (serial + loop.overlap * (time.busy - serial)) / card.clockHz;
+  double serial = 0, sum = 0;
+  if (equal)
+    serial = sum = serialClocks(loop, warps, *mma);
+  for (const RoleWork &role : loop.roles) {
+    double own = mmaClocks(role, card).value_or(0);
+    double others =
+        *mma - own + shared - role.sharedBytes / kSharedBytesPerClock;
+    double clocks = serialClocks(role, std::max(role.warps, 1.0), own) +
+                    kOtherRoles * others;
+    serial = std::max(serial, clocks);
+    sum += clocks;
+  }
+  time.fill = (sum - serial) / card.clockHz;
+  time.alone = std::max(serial, time.busy) / card.clockHz;
   time.busy /= card.clockHz;
   if (loop.ahead > 0)
     time.alone = std::max(time.alone, kMemoryLatency / loop.ahead);
@@ -113,20 +145,29 @@ struct CtaTime {
 std::optional<CtaTime> ctaTime(const LaunchWork &work, const Card &card) {
   CtaTime cta;
   double warps = std::max(work.threads / 32.0, 1.0);
-  double once = work.instructions;
+  double once = work.instructions, filling = 0;
+  double together = 0; // warps of a role
   for (const LoopWork &loop : work.loops) {
     std::optional<SMTime> tile = tileTime(loop, warps, card);
     if (!tile)
       return std::nullopt;
-    once -= loop.instructions / warps;
+    if (loop.roles.empty())
+      once -= loop.instructions / warps;
+    for (const RoleWork &role : loop.roles) { // each has code of its own
+      once -= role.instructions / std::max(role.warps, 1.0);
+      together = std::max(together, role.warps);
+    }
+    // One list follows the other without a stop.
+    filling = std::max(filling, tile->fill);
     cta.loops.emplace_back(static_cast<double>(loop.iterations), *tile);
   }
   once = kOnce * std::max(once, 0.0) / card.clockHz;
   cta.once.alone = once * kClocksPerInstruction;
-  cta.once.busy = once * warps / kInstructionsPerClock;
+  cta.once.busy =
+      once * (together > 0 ? together : warps) / kInstructionsPerClock;
   cta.waits = work.chain * kMemoryLatency + (work.joins ? kJoin : 0) +
-              (work.clusters ? kClusterJoin : 0) +
-              static_cast<double>(work.mergeRounds) * kMergeRound;
+                (work.clusters ? kClusterJoin : 0) +
+              static_cast<double>(work.mergeRounds) * kMergeRound + filling;
   // From half of the SMs on, the others are their neighbours.
   double fill =
       static_cast<double>(std::min<int64_t>(work.grid, card.sms)) / card.sms;
@@ -149,6 +190,15 @@ double gatheredFromMemory(const LaunchWork &work, const Card &card,
   return once * (1 + (sharers - 1) * (1 - kept));
 }
 } // namespace
+
+void TileCounts::add(const TileCounts &other) {
+  for (size_t rate = 0; rate < kNumMmaRates; ++rate)
+    mmaFlops[rate] += other.mmaFlops[rate];
+  mma += other.mma;
+  conversions += other.conversions;
+  sharedBytes += other.sharedBytes;
+  instructions += other.instructions;
+}
 
 std::string_view name(Limiter limiter) {
   switch (limiter) {

@@ -12,7 +12,7 @@ namespace mlatile {
 namespace {
 void build(const Problem &problem, Plan &plan, const Tiles &size) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  chooseCompute(problem, plan);
+  explainCompute(problem, plan);
   if (problem.numTokens == 0)
     return;
 

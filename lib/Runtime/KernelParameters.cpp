@@ -2,11 +2,14 @@
 #include "KernelParameters.h"
 
 #include "Implementations.h"
+#include "KernelWork.h"
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Target/Format.h"
+#include "mlatile/Target/RoleSplit.h"
 #include "mlatile/Target/Target.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace mlatile {
@@ -21,16 +24,27 @@ struct TileRow {
 // bytes x warps) registers a thread; the query is in shared memory in 16 bits
 // beside two stages of gathered rows.
 // clang-format off
-constexpr TileRow kTiles[] = {
+const TileRow kTiles[] = {
   // kernel    d_qk  heads candidates warps
   {"decode",    576, {16, 32, 4}},
+  {"decode",    576, {32, 32, 12, "4+4+4"}},
+  {"decode",    576, {32, 32, 12, "4c:64+4:200+4:216"}},
+  {"decode",    576, {64, 32, 16, "4c:40+4:152+8:160"}},
   {"decode",   1088, {16, 16, 8}},
+  {"decode",   1088, {16, 16, 12, "4+4+4"}},
   {"prefill",   512, {16, 32, 4}},
   {"prefill",   512, {32, 32, 8}},
   {"prefill",   512, {64, 16, 8}},
+  {"prefill",   512, {32, 32, 12, "4+4+4"}},
+  {"prefill",   512, {32, 32, 12, "4c:64+4:200+4:216"}},
+  {"prefill",   512, {64, 32, 16, "4c:40+4:152+8:160"}},
   {"prefill",   576, {16, 32, 4}},
   {"prefill",   576, {32, 32, 8}},
+  {"prefill",   576, {32, 32, 12, "4+4+4"}},
+  {"prefill",   576, {32, 32, 12, "4c:64+4:200+4:216"}},
+  {"prefill",   576, {64, 32, 16, "4c:40+4:152+8:160"}},
   {"prefill",  1088, {16, 16, 8}},
+  {"prefill",  1088, {16, 16, 12, "4+4+4"}},
   // A warp owns 8 heads and at most 512 value columns.
   {"swapab",    512, { 8, 16, 1}},
   {"swapab",    512, {16, 16, 2}},
@@ -42,16 +56,9 @@ constexpr TileRow kTiles[] = {
 };
 // clang-format on
 
-/// Accumulators of 8-bit and 4-bit payloads stand differently in registers. A
-/// second cache of the other kind needs them once through shared memory, which
-/// has room for those of this many heads.
-constexpr int64_t kMostMixedHeads = 16;
-
-bool hasMixedPayloads(const Problem &problem) {
-  return problem.extraWidth &&
-         formatNamed("kv_format", problem.kvFormat).payload !=
-             formatNamed("extra_kv_format", problem.extraFormat()).payload;
-}
+/// Products of f16 first: what is nearest for the same time.
+constexpr ComputeMode kModes[] = {
+    {"bf16", 0, 1e-2}, {"fp8", 1, 1.5e-2}, {"fp8_fast", 2, 8e-2}};
 
 /// What the call decides cannot be bound by the kernel's author, or by who
 /// measures.
@@ -85,13 +92,6 @@ int64_t boundNumber(const std::map<std::string, std::string> &params,
   return value > 0 ? value : otherwise;
 }
 
-/// The kernels' parameter FP8 in that mode.
-int fp8Of(const std::string &compute) {
-  if (compute == "fp8")
-    return 1;
-  return compute == "fp8_fast" ? 2 : 0;
-}
-
 /// Why a mode of FP8 is not for this problem.
 std::optional<std::string> declineFP8(const Problem &problem) {
   std::string mode = "compute `" + problem.compute + "`";
@@ -117,10 +117,27 @@ bool takesSecondCache(const Problem &problem) {
 }
 } // namespace
 
+int64_t Tiles::outputWarps() const {
+  std::optional<RoleSplit> split = parseRoleSplit(roles);
+  return split ? split->warps[2] : warps;
+}
+
+std::map<std::string, std::string> Tiles::params() const {
+  std::map<std::string, std::string> params = {
+      {"BH", std::to_string(heads)},
+      {"BN", std::to_string(candidates)},
+      {"WARPS", std::to_string(warps)}};
+  if (!roles.empty())
+    params["ROLES"] = roles;
+  return params;
+}
+
 std::vector<Tiles> allTilesOf(const std::string &kernel,
                               const Problem &problem) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  std::vector<Tiles> fitting;
+  const Target &target = targetNamed(problem.target);
+  int fp8 = computeMode(problem.compute).fp8;
+  std::vector<Tiles> fitting, withRoles;
   int mostDimQK = 0;
   int64_t least = 0; // padded heads of the narrowest tile
   for (const TileRow &row : kTiles) {
@@ -128,40 +145,57 @@ std::vector<Tiles> allTilesOf(const std::string &kernel,
       continue;
     if (mostDimQK && row.mostDimQK != mostDimQK)
       break; // narrower formats come first
-    if (hasMixedPayloads(problem) && row.tiles.heads > kMostMixedHeads)
-      continue;
-    int64_t padded = roundUp(problem.numHeads, row.tiles.heads);
-    if (!mostDimQK)
-      least = padded;
     mostDimQK = row.mostDimQK;
+    Tiles tiles = row.tiles;
+    // Fragments of 1024 elements in FP8 do not fit beside the accumulators.
+    if (fp8 && kernel == "swapab" && format.dimQK() > 576)
+      tiles.warps *= 2;
+    std::map<std::string, std::string> params = tiles.params();
+    params["FMT"] = problem.kvFormat;
+    params["FP8"] = std::to_string(fp8);
+    std::optional<LaunchWork> work = estimateWork(kernel, params, problem, 1);
+    if (work && work->sharedBytes > target.sharedBytesPerBlock)
+      continue;
+    int64_t padded = roundUp(problem.numHeads, tiles.heads);
+    if (!least)
+      least = padded;
     if (3 * padded <= 4 * least)
-      fitting.push_back(row.tiles);
+      (tiles.roles.empty() ? fitting : withRoles).push_back(tiles);
   }
   if (fitting.empty())
     throw UnsupportedError("no tile of `" + kernel + "` holds keys of " +
                            std::to_string(format.dimQK()) + " elements, as `" +
                            std::string(format.name) + "` has");
-  // Fragments of 1024 elements in FP8 do not fit beside the accumulators.
-  if (fp8Of(problem.compute) && kernel == "swapab" && format.dimQK() > 576)
-    for (Tiles &tiles : fitting)
-      tiles.warps *= 2;
+  bool bound = problem.source != nullptr;
   Tiles tiles = fitting.back();
   auto bind = [&](const std::map<std::string, std::string> &params) {
     tiles.heads = boundNumber(params, "BH", tiles.heads);
     tiles.candidates = boundNumber(params, "BN", tiles.candidates);
     tiles.warps = boundNumber(params, "WARPS", tiles.warps);
+    if (auto roles = params.find("ROLES"); roles != params.end()) {
+      std::optional<RoleSplit> split = parseRoleSplit(roles->second);
+      tiles.roles = split ? roles->second : "";
+      if (split)
+        tiles.warps = split->totalWarps();
+    }
+    for (const char *name : {"BH", "BN", "WARPS", "ROLES"})
+      bound |= params.count(name) != 0;
   };
   if (problem.source)
     bind(problem.source->params);
   bind(problem.params);
-  if (problem.source || problem.params.count("BH") ||
-      problem.params.count("BN") || problem.params.count("WARPS"))
-    fitting = {tiles};
+  if (bound)
+    return {tiles};
+  fitting.insert(fitting.end(), withRoles.begin(), withRoles.end());
   return fitting;
 }
 
 Tiles tilesOf(const std::string &kernel, const Problem &problem) {
-  return allTilesOf(kernel, problem).back();
+  std::vector<Tiles> all = allTilesOf(kernel, problem);
+  auto end = std::find_if(all.begin() + 1, all.end(), [](const Tiles &tiles) {
+    return !tiles.roles.empty();
+  });
+  return *(end - 1);
 }
 
 int64_t candidateTiles(const Problem &problem, int64_t tile) {
@@ -182,27 +216,39 @@ int64_t rowCtas(const Problem &problem, const Tiles &tiles) {
   return ctas;
 }
 
+/// One copy a row: what gathers for others has nothing else to issue it with;
+/// of equal warps, where there are enough tiles for what it takes to begin with.
+static bool isGatheredInBulk(const Problem &problem, const Plan &plan,
+                             const Tiles &tiles) {
+  constexpr int64_t kLeastTiles = 4;
+  if (problem.source &&
+      problem.source->text.find("BULK") == std::string::npos)
+    return false;
+  return !tiles.roles.empty() ||
+         ceilDiv(candidateTiles(problem, tiles.candidates), plan.numSplits) >=
+             kLeastTiles;
+}
+
 KernelSpec attentionSpec(const std::string &file, const Problem &problem,
                          const Plan &plan, const Tiles &tiles, bool partial) {
   KernelSpec spec;
   spec.file = file;
   spec.symbol = file;
-  spec.params = {
-      {"FMT", problem.kvFormat},
-      {"BH", std::to_string(tiles.heads)},
-      {"BN", std::to_string(tiles.candidates)},
-      {"WARPS", std::to_string(tiles.warps)},
-      {"HAS_LENGTH", boolean(problem.hasLengths)},
-      {"HAS_SINK", boolean(problem.hasSink && !partial)},
-      {"LSE", std::to_string(partial ? 0 : static_cast<int>(problem.lse))},
-  };
+  spec.params = tiles.params();
+  spec.params["FMT"] = problem.kvFormat;
+  spec.params["HAS_LENGTH"] = boolean(problem.hasLengths);
+  spec.params["HAS_SINK"] = boolean(problem.hasSink && !partial);
+  spec.params["LSE"] =
+      std::to_string(partial ? 0 : static_cast<int>(problem.lse));
   if (takesSecondCache(problem)) {
     bool extra = problem.extraWidth.has_value();
     spec.params["EXTRA"] = extra ? problem.extraFormat() : problem.kvFormat;
     spec.params["HAS_EXTRA"] = boolean(extra);
     spec.params["HAS_EXTRA_LENGTH"] = boolean(problem.hasExtraLengths);
   }
-  if (int fp8 = fp8Of(plan.compute))
+  if (isGatheredInBulk(problem, plan, tiles))
+    spec.params["BULK"] = "true";
+  if (int fp8 = computeMode(plan.compute).fp8)
     spec.params["FP8"] = std::to_string(fp8);
   spec.target = plan.target;
   spec.source = problem.source;
@@ -216,7 +262,7 @@ std::optional<std::string> declineCommon(const Problem &problem) {
   if (problem.extraWidth && !takesSecondCache(problem))
     return "kernel file `" + problem.source->name +
            "` takes one cache: it has no parameter HAS_EXTRA";
-  if (fp8Of(problem.compute))
+  if (computeMode(problem.compute).fp8)
     return declineFP8(problem);
   return std::nullopt;
 }
@@ -232,12 +278,21 @@ std::optional<std::string> declineWholeRow(const Problem &problem) {
   return declineCommon(problem);
 }
 
-void chooseCompute(const Problem &problem, Plan &plan) {
-  bool isAuto = problem.compute == "auto";
-  plan.compute = isAuto ? "bf16" : problem.compute;
-  plan.reasons.push_back(
-      "compute: " + plan.compute +
-      (isAuto ? ", taken unless another is asked for" : ", as asked for"));
+std::span<const ComputeMode> computeModes() { return kModes; }
+
+const ComputeMode &computeMode(std::string_view name) {
+  for (const ComputeMode &mode : kModes)
+    if (mode.name == name)
+      return mode;
+  return kModes[0];
+}
+
+void explainCompute(const Problem &problem, Plan &plan) {
+  plan.reasons.push_back("compute: " + plan.compute +
+                         (problem.compute != "auto"
+                              ? ", as asked for"
+                              : ", the fastest that keeps an error of "
+                                "1.5e-2"));
 }
 
 const char *boolean(bool value) { return value ? "true" : "false"; }

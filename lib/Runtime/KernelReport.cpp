@@ -40,8 +40,8 @@ Json perTile(const Json &loop) {
   return result;
 }
 
-/// What the PTX says in the place of what the estimate says.
-void setCounts(LoopWork &work, const Json &loop, double warps) {
+/// Counts of a loop, or of a role's part of one.
+void setCounts(TileCounts &work, const Json &loop) {
   work.mmaFlops.fill(0);
   work.mma = 0;
   for (const auto &[name, count] : loop.at("mma").items()) {
@@ -54,8 +54,22 @@ void setCounts(LoopWork &work, const Json &loop, double warps) {
   }
   work.conversions = loop.at("conversions").get<double>();
   work.sharedBytes = loop.at("shared_traffic").get<double>();
-  work.barriers = loop.at("cta_barriers").get<double>() / warps;
   work.instructions = loop.at("instructions").get<double>();
+}
+
+/// What the PTX says in the place of what the estimate says.
+void setCounts(LoopWork &work, const Json &loop, double warps) {
+  setCounts(work, loop);
+  work.barriers = loop.at("cta_barriers").get<double>() / warps;
+  work.roles.clear();
+  const Json roles = loop.value("roles", Json::array());
+  for (const Json &part : roles) {
+    RoleWork role;
+    setCounts(role, part);
+    role.warps = std::max(part.at("warps").get<double>(), 1.0);
+    role.barriers = part.at("named_barriers").get<double>() / role.warps;
+    work.roles.push_back(role);
+  }
   if (loop.contains("stages"))
     work.ahead = loop["stages"].get<int>() - 1;
 }

@@ -2,10 +2,10 @@
 #include "KernelWork.h"
 
 #include "KernelParameters.h"
+#include "RoleTile.h"
 #include "Text.h"
-#include "mlatile/Analysis/WarpArrangement.h"
-#include "mlatile/Target/Format.h"
 #include "mlatile/Target/RegisterBudget.h"
+#include "mlatile/Target/Target.h"
 
 #include <algorithm>
 #include <charconv>
@@ -29,160 +29,103 @@ int64_t number(const Params &params, const char *name) {
 
 constexpr int64_t kMostRegisters = 255;
 
-/// Splits that the step that joins them loads at once, its code and registers
-/// (kernels/steps/merge.mlir).
-constexpr int64_t kMergedAtOnce = 8;
-constexpr double kMergeInstructions = 900;
-constexpr int kMergeRegisters = 80;
+/// Code and registers of the step that joins splits (kernels/steps/merge.mlir).
+constexpr double kMergeCode = 250, kMergeCodeOfSplit = 81;
+constexpr int kMergeRegisters = 40, kMergeRegistersOfSplit = 8;
+/// For an element of the query that a thread makes FP8 of: fitted.
+constexpr double kCodeOfTerms = 8;
+
+/// Splits that the step loads at once.
+int64_t splitsAtOnce(const Params &params) {
+  int64_t given = number(params, "AT_ONCE");
+  return given ? given : 8;
+}
+
+double mergeInstructions(int64_t atOnce) {
+  return kMergeCode + kMergeCodeOfSplit * static_cast<double>(atOnce);
+}
 
 bool isTrue(const Params &params, const char *name) {
   auto found = params.find(name);
   return found != params.end() && found->second == "true";
 }
 
-/// What one warp has of a product of heads x others, in elements.
-struct Share {
-  double heads, others;
-  bool operator==(const Share &) const = default;
+/// Roles of the kernel's warps, if its parameters say any.
+std::optional<RoleSplit> rolesOf(const Params &params) {
+  auto found = params.find("ROLES");
+  return found == params.end() ? std::nullopt : parseRoleSplit(found->second);
+}
+
+/// The lists of a problem, the first one with the format that is bound.
+struct List {
+  const CacheFormat *format;
+  int64_t width;
 };
 
-/// The counts of one candidate tile, of all warps. Heads are the rows of both
-/// products, or with `swapped` the columns; keys are converted by every warp
-/// that reads them. Constants of `instructions` are fitted to the kernels of
-/// kernels/, all else follows from how warps and operands are arranged.
-class CandidateTile {
-public:
-  CandidateTile(const CacheFormat &format, int64_t heads, int64_t candidates,
-                int64_t warps, bool swapped)
-      : format(format), heads(heads), warps(warps), swapped(swapped),
-        bits(format.payload == PayloadType::E2M1 ? 4 : 8),
-        bn(static_cast<double>(candidates)), w(static_cast<double>(warps)),
-        scores(share(candidates, /*packed=*/false)),
-        values(share(format.nope, /*packed=*/true)),
-        ropeValues(share(format.ropeInValue ? format.rope : 0,
-                         /*packed=*/false)) {}
-
-  LoopWork work() const {
-    LoopWork work;
-    work.mma =
-        mma(scores, format.dimQK()) + mma(values, bn) + mma(ropeValues, bn);
-    work.mmaFlops[static_cast<size_t>(MmaRate::F16)] =
-        work.mma * (2 * 16 * 8 * 16);
-    work.conversions = conversions();
-    work.sharedBytes = sharedBytes();
-    work.barriers = barriers();
-    work.instructions =
-        work.mma + matrixBytes() / 512 + work.conversions + otherInstructions();
-    work.ahead = 1;
-    return work;
+/// Two stages of rows with their scales and slots, of both lists in one place;
+/// rows of q and p are padded.
+int64_t sharedBytes(const std::vector<List> &lists, const TileShape &shape) {
+  int64_t rowBytes = 0;
+  const CacheFormat &format = *lists.front().format;
+  for (const List &list : lists) {
+    int64_t row = roundUp(list.format->usedRow(), 16) + list.format->scaleRow;
+    int64_t stages = 2 * shape.candidates * (row + 16);
+    // Sums move to the order of the other payload, rows padded, while its
+    // first rows come.
+    if (list.format->payload != format.payload)
+      stages += shape.swapped ? format.nope * (4 * shape.heads + 16)
+                              : shape.heads * (4 * format.nope + 16);
+    rowBytes = std::max(rowBytes, stages);
   }
+  int64_t p = shape.swapped ? 0 : shape.candidates + 8;
+  return rowBytes + shape.heads * 2 * (format.dimQK() + 16 + p);
+}
 
-  /// Registers of a thread that hold output.
-  double registers() const {
-    return (values.heads * values.others +
-            ropeValues.heads * ropeValues.others) /
-           32;
+/// The same of roles, whose rows stand in channels: those of both lists in one
+/// place only where they are the same.
+int64_t sharedBytes(const std::vector<List> &lists, const TileShape &shape,
+                    const RoleSplit &split) {
+  const CacheFormat &format = *lists.front().format;
+  RoleTile tile(format, shape, split);
+  int64_t gathered = tile.gatheredBytes(), converted = tile.convertedBytes(),
+          records = tile.recordBytes();
+  for (size_t i = 1; i < lists.size(); ++i) {
+    const CacheFormat &other = *lists[i].format;
+    RoleTile second(other, shape, split);
+    bool same = tile.sharesPlaces(other);
+    // The ring of gathered rows is the role's own where it converts them.
+    if (same || split.converts)
+      gathered = std::max(gathered, second.gatheredBytes());
+    else
+      gathered += second.gatheredBytes();
+    if (!same)
+      converted += second.convertedBytes();
+    records = std::max(records, second.recordBytes());
+    if (other.payload != format.payload && !split.converts)
+      records += shape.heads * (4 * format.nope + 16); // sums, as above
   }
-
-  /// Registers of a thread that the loop carries: output, sums of
-  /// probabilities, and two rows of maxima.
-  double carriedRegisters() const {
-    return registers() + scores.heads * scores.others / 32 + 2;
-  }
-
-private:
-  Share share(int64_t others, bool packed) const {
-    if (others == 0)
-      return {0, 0};
-    int pack = !packed ? 0 : bits == 4 ? 2 : 1;
-    int64_t m = swapped ? others : heads, n = swapped ? heads : others;
-    auto [warpsM, warpsN] =
-        arrangeWarps(m, n, swapped ? pack : 0, swapped ? 0 : pack, warps);
-    double ofHeads = static_cast<double>(swapped ? warpsN : warpsM);
-    double ofOthers = static_cast<double>(swapped ? warpsM : warpsN);
-    return {static_cast<double>(heads) / ofHeads,
-            static_cast<double>(others) / ofOthers};
-  }
-
-  double mma(const Share &share, double k) const {
-    return w * share.heads * share.others * k / (16 * 8 * 16);
-  }
-
-  /// Pairs of keys that are converted for scores and for values, by the lanes
-  /// of a warp at once.
-  double keyPairs() const { return w * scores.others * format.nope / 64; }
-  double valuePairs() const { return w * values.others * bn / 64; }
-
-  /// Scales in f32 multiply sums; else they are multiplied into keys.
-  bool isScaledOutside() const { return format.scale != ScaleType::E4M3; }
-
-  double conversions() const {
-    // Probabilities to f16, and to bf16 where the rope part is a value.
-    double p =
-        static_cast<double>(heads) * bn / 64 * (format.ropeInValue ? 2 : 1);
-    // A pair of e4m3 is one instruction; so are relative scales to f16.
-    if (isScaledOutside())
-      return p + keyPairs() + valuePairs() + bn * format.groups() / 32;
-    // A pair of e2m1 to f16, each half to f32, scaled, and both to f16; e4m3
-    // scales: one for 8 keys of a row, one a pair of values.
-    return p + 3.5 * keyPairs() + 4 * valuePairs();
-  }
-
-  /// Moves, addresses, factors and the softmax: for a pair that is converted,
-  /// a score, and a partial sum of scores that a group's scale multiplies.
-  double otherInstructions() const {
-    double lanes = w * scores.heads * scores.others / 32;
-    double pairs = keyPairs() + valuePairs();
-    if (isScaledOutside())
-      return 0.7 * pairs + lanes * (84 + 7.7 * format.groups());
-    return 10.8 * pairs + 60 * lanes;
-  }
-
-  /// Bytes through ldmatrix: keys and the query for each warp's scores, values,
-  /// the parts of 16 bits, and p where it moves between warps.
-  double matrixBytes() const {
-    double p = swapped ? 0 : (values.heads + ropeValues.heads) * bn * 2;
-    return w * ((scores.others * bits / 8 + scores.heads * 2) * format.nope +
-                values.others * bn * bits / 8 +
-                (scores.heads + scores.others) * format.rope * 2 +
-                ropeValues.others * bn * 2 + p);
-  }
-
-  double sharedBytes() const {
-    double gathered = bn * (format.usedRow() + format.scaleRow + 4);
-    // Slots, scales and their units, maxima and p: bytes of a lane, fitted.
-    double aLane = swapped ? 60 : isScaledOutside() ? 200 : 110;
-    return gathered + matrixBytes() + w * 32 * aLane;
-  }
-
-  double barriers() const {
-    // Swapped, all that is shared stays in a warp.
-    if (swapped)
-      return 0;
-    // Behind the maxima, behind p; factors of the other part.
-    return format.ropeInValue && ropeValues.heads != scores.heads ? 3 : 2;
-  }
-
-  const CacheFormat &format;
-  int64_t heads, warps;
-  bool swapped;
-  int bits;
-  double bn, w;
-  Share scores, values, ropeValues;
-};
+  return gathered + converted + records;
+}
 
 std::optional<LaunchWork> attention(const Params &params,
                                     const Problem &problem, int64_t splits,
                                     bool swapped) {
   auto formatName = params.find("FMT");
-  int64_t heads = number(params, "BH"), candidates = number(params, "BN"),
-          warps = number(params, "WARPS");
+  std::optional<RoleSplit> roles = rolesOf(params);
+  TileShape shape{number(params, "BH"), number(params, "BN"),
+                  roles ? roles->totalWarps() : number(params, "WARPS"),
+                  swapped, static_cast<int>(number(params, "FP8"))};
   const CacheFormat *format = formatName == params.end()
                                   ? nullptr
                                   : findCacheFormat(formatName->second);
-  if (!format || !heads || !candidates || !warps)
+  if (!format || !shape.heads || !shape.candidates || !shape.warps)
     return std::nullopt;
+  std::vector<List> lists = {{format, problem.width}};
+  if (problem.extraWidth)
+    if (const CacheFormat *extra = findCacheFormat(problem.extraFormat()))
+      lists.push_back({extra, *problem.extraWidth});
 
+  int64_t heads = shape.heads;
   double rows = static_cast<double>(problem.numTokens);
   LaunchWork work;
   work.sharers = ceilDiv(problem.numHeads, heads);
@@ -191,51 +134,46 @@ std::optional<LaunchWork> attention(const Params &params,
   if (grid > static_cast<double>(kMaxGridX))
     return std::nullopt;
   work.grid = static_cast<int64_t>(grid);
-  work.threads = static_cast<int>(32 * warps);
-  work.instructions = 850;
+  work.threads = static_cast<int>(32 * shape.warps);
   work.chain = 2; // ids and query, rows
+  if (roles) {
+    RoleTile tile(*format, shape, *roles);
+    work.instructions = tile.codeOutside();
+    // A launch allocates all of an SM for one CTA.
+    const Target *target = findTarget(problem.target);
+    int registers = (target ? *target : targets().front()).registersPerSM;
+    work.registers = static_cast<int>(
+        std::min<int64_t>(registers / work.threads / 8 * 8, kMostRegisters));
+    work.sharedBytes = sharedBytes(lists, shape, *roles);
+  } else {
+    CandidateTile tile(*format, shape);
+    // 19 to start and store a register of the output.
+    work.instructions = 850 + 19 * tile.registers();
+    auto registers = static_cast<int64_t>(tile.carriedRegisters());
+    work.registers =
+        static_cast<int>(std::min(registerBudget(registers), kMostRegisters));
+    if (shape.fp8) // the query's terms
+      work.instructions += kCodeOfTerms * static_cast<double>(heads) *
+                           format->nope / work.threads;
+    work.sharedBytes = sharedBytes(lists, shape);
+  }
   // A split is a part of the first list's tiles followed by the second's.
-  int64_t left = ceilDiv(candidateTiles(problem, candidates), splits);
-  auto addList = [&](const CacheFormat &rowFormat, int64_t width) {
-    CandidateTile tile(rowFormat, heads, candidates, warps, swapped);
-    LoopWork loop = tile.work();
-    // The loop's own, and 19 to start and store a register of the output.
-    work.instructions += loop.instructions / static_cast<double>(warps);
-    if (work.loops.empty()) {
-      work.instructions += 19 * tile.registers();
-      auto registers = static_cast<int64_t>(tile.carriedRegisters());
-      work.registers =
-          static_cast<int>(std::min(registerBudget(registers), kMostRegisters));
-    }
-    loop.iterations = std::min(left, ceilDiv(width, candidates));
+  int64_t left = ceilDiv(candidateTiles(problem, shape.candidates), splits);
+  for (const List &list : lists) {
+    LoopWork loop = roles ? RoleTile(*list.format, shape, *roles).work()
+                          : CandidateTile(*list.format, shape).work();
+    if (roles)
+      for (const RoleWork &role : loop.roles)
+        work.instructions += role.instructions / role.warps;
+    else
+      work.instructions += loop.instructions / static_cast<double>(shape.warps);
+    loop.iterations = std::min(left, ceilDiv(list.width, shape.candidates));
     left -= loop.iterations;
     work.loops.push_back(loop);
-    double bytes = rowFormat.usedRow() + rowFormat.scaleRow + 4; // and the id
+    double bytes = list.format->usedRow() + list.format->scaleRow + 4; // the id
     work.gatherBytes += rows * static_cast<double>(work.sharers) *
-                        static_cast<double>(width) * bytes;
-  };
-  // Two stages of rows with their scales and slots, of both lists in one place.
-  auto stages = [&](const CacheFormat &rowFormat) {
-    int64_t row = roundUp(rowFormat.usedRow(), 16) + rowFormat.scaleRow + 16;
-    return 2 * candidates * row;
-  };
-  int64_t rowBytes = stages(*format);
-  addList(*format, problem.width);
-  if (problem.extraWidth)
-    if (const CacheFormat *extra = findCacheFormat(problem.extraFormat())) {
-      addList(*extra, *problem.extraWidth);
-      int64_t second = stages(*extra);
-      // Sums move to the order of the other payload, rows padded, while its
-      // first rows come.
-      if (extra->payload != format->payload)
-        second += swapped ? format->nope * (4 * heads + 16)
-                          : heads * (4 * format->nope + 16);
-      rowBytes = std::max(rowBytes, second);
-    }
-  // Rows of q and p are padded.
-  work.sharedBytes =
-      rowBytes +
-      heads * 2 * (format->dimQK() + 16 + (swapped ? 0 : candidates + 8));
+                        static_cast<double>(list.width) * bytes;
+  }
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * format->dimQK();
   bool clusters = number(params, "CLUSTER") > 1;
@@ -256,8 +194,9 @@ std::optional<LaunchWork> attention(const Params &params,
             ? columns *
                   ceilDiv(heads, std::max<int64_t>(number(params, "JOIN"), 1))
             : heads * columns;
-    work.mergeRounds = ceilDiv(slices, splits) * ceilDiv(splits, kMergedAtOnce);
-    work.instructions += kMergeInstructions;
+    int64_t atOnce = splitsAtOnce(params);
+    work.mergeRounds = ceilDiv(slices, splits) * ceilDiv(splits, atOnce);
+    work.instructions += mergeInstructions(atOnce);
   }
   work.l2Bytes += work.memoryBytes;
   return work;
@@ -279,9 +218,10 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   LaunchWork work;
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * warps);
-  work.instructions = kMergeInstructions;
-  work.registers = kMergeRegisters;
-  work.mergeRounds = ceilDiv(splits, kMergedAtOnce);
+  int64_t atOnce = splitsAtOnce(params);
+  work.instructions = mergeInstructions(atOnce);
+  work.registers = kMergeRegisters + kMergeRegistersOfSplit * static_cast<int>(atOnce);
+  work.mergeRounds = ceilDiv(splits, atOnce);
   work.dependent = isTrue(params, "DEPENDENT");
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * static_cast<double>(value);

@@ -30,6 +30,18 @@ std::map<std::string, std::string> mergeTile() {
           {"WARPS", std::to_string(kMergeWarps)}};
 }
 
+/// Author's files have the forms whose parameters they have.
+bool hasParameter(const Problem &problem, const char *name) {
+  return !problem.source ||
+         problem.source->text.find(name) != std::string::npos;
+}
+
+/// Splits that the step which joins them takes at once (kernels/steps/merge.mlir):
+/// those that are missing cost what the others do.
+std::string atOnce(int64_t splits) {
+  return splits <= 2 ? "2" : splits <= 4 ? "4" : "8";
+}
+
 KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
   KernelSpec spec;
   spec.file = "decode";
@@ -37,17 +49,13 @@ KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
   spec.params = mergeTile();
   spec.params["HAS_SINK"] = boolean(problem.hasSink);
   spec.params["LSE"] = std::to_string(static_cast<int>(problem.lse));
+  if (hasParameter(problem, "AT_ONCE"))
+    spec.params["AT_ONCE"] = atOnce(plan.numSplits);
   if (dependent)
     spec.params["DEPENDENT"] = "true";
   spec.target = plan.target;
   spec.source = problem.source;
   return spec;
-}
-
-/// Author's files have the forms whose parameters they have.
-bool hasParameter(const Problem &problem, const char *name) {
-  return !problem.source ||
-         problem.source->text.find(name) != std::string::npos;
 }
 
 /// CTAs that surely run at the same time on an empty card, before the kernel is
@@ -59,12 +67,9 @@ int64_t residentCtas(const Problem &problem, const Plan &plan,
   constexpr int64_t kReservedShared = 1024;
   const Target &target = targetNamed(plan.target);
   int64_t each = 1;
-  if (auto work = estimateWork("decode",
-                               {{"FMT", problem.kvFormat},
-                                {"BH", std::to_string(tiles.heads)},
-                                {"BN", std::to_string(tiles.candidates)},
-                                {"WARPS", std::to_string(tiles.warps)}},
-                               problem, 1)) {
+  std::map<std::string, std::string> params = tiles.params();
+  params["FMT"] = problem.kvFormat;
+  if (auto work = estimateWork("decode", params, problem, 1)) {
     int64_t threads = std::max<int64_t>(work->threads, 32);
     int64_t shared =
         work->sharedBytes + work->sharedBytes / 4 + kReservedShared;
@@ -147,12 +152,13 @@ joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits) {
   std::map<std::string, std::string> params;
   if (!form.joins)
     return params;
-  params["MERGE_BD"] = std::to_string(mergeColumns(tiles.warps));
+  params["MERGE_BD"] = std::to_string(mergeColumns(tiles.outputWarps()));
   if (form.clusters) {
     params["CLUSTER"] = std::to_string(splits);
     params["JOIN"] = std::to_string(ceilDiv(tiles.heads, splits));
   } else {
     params["SLICES"] = "true";
+    params["AT_ONCE"] = atOnce(splits);
   }
   return params;
 }
@@ -175,7 +181,9 @@ int64_t mergeCtas(const Problem &problem) {
 }
 
 std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits) {
-  return estimateWork("merge", mergeTile(), problem, splits);
+  auto params = mergeTile();
+  params["AT_ONCE"] = atOnce(splits);
+  return estimateWork("merge", params, problem, splits);
 }
 
 void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
@@ -193,6 +201,8 @@ void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
     giveResults(problem, decode.kernel);
     // Sizes that are bound already stay.
     decode.kernel.params.merge(joinParams(form, tiles, plan.numSplits));
+    if (!hasParameter(problem, "AT_ONCE"))
+      decode.kernel.params.erase("AT_ONCE");
     if (form.clusters) {
       decode.kernel.params["SPLIT"] = "false"; // nothing is stored between
       plan.reasons.push_back(

@@ -39,6 +39,8 @@ std::shared_ptr<const Plan> makePlan(const Problem &problem) {
 
   Way way = choose(problem, plan);
   plan.kernel = way.kernel->name;
+  plan.compute = way.compute;
+  plan.roles = way.tiles.roles;
   plan.numSplits = way.splits;
   plan.merge = way.merge;
   plan.predictedMicroseconds = way.microseconds;
@@ -139,7 +141,10 @@ static void printCandidates(const Plan &plan, std::ostringstream &text) {
     }
     std::string way = c.kernel + " " + std::to_string(c.headTile) + " x " +
                       std::to_string(c.candidateTile) + " (" +
-                      std::to_string(c.warps) + ")";
+                      (c.roles.empty() ? std::to_string(c.warps) : c.roles) +
+                      ")";
+    if (c.compute != "bf16")
+      way += " " + c.compute;
     if (c.numSplits > 1)
       way += ", " + std::to_string(c.numSplits) + " splits";
     std::string time = c.microseconds ? microsecondsText(*c.microseconds)
@@ -168,8 +173,9 @@ std::string Plan::explain() const {
     text << ", and " << *problem.extraWidth << " of `" << problem.extraFormat()
          << "`, pages of " << *problem.extraPageSize;
   text << "\n";
-  text << "  kernel " << kernel << ", compute " << compute << ", target "
-       << target << ", " << numSplits << (numSplits == 1 ? " split" : " splits")
+  text << "  kernel " << kernel << (roles.empty() ? "" : ", roles " + roles)
+       << ", compute " << compute << ", target " << target << ", " << numSplits
+       << (numSplits == 1 ? " split" : " splits")
        << (numSplits == 1 ? "" : ", merge " + merge) << "\n";
   text << "  workspace " << grouped(workspaceBytes) << " bytes, counters "
        << grouped(counterBytes) << " bytes\n";

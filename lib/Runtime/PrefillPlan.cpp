@@ -9,7 +9,7 @@
 namespace mlatile {
 namespace {
 void build(const Problem &problem, Plan &plan, const Tiles &size) {
-  chooseCompute(problem, plan);
+  explainCompute(problem, plan);
   if (problem.numTokens == 0)
     return;
   int64_t ctas = rowCtas(problem, size);

@@ -133,26 +133,33 @@ plansOf(const Problem &problem) {
       }
   if (plans[0]->kernel != "decode" || problem.merge != "auto")
     return plans;
-  // Any card may split, or not.
-  other.kernel = "decode";
-  other.numSMs = kMaxCount;
-  for (int64_t splits :
-       {problem.numSplits.value_or(1), problem.numSplits.value_or(2)}) {
-    other.numSplits = splits;
-    for (const char *merge : {"slices", "dependent"}) {
-      other.merge = merge;
-      add(other);
-    }
-  }
-  // A kernel for each size of cluster, where they are taken.
-  other.merge = "cluster";
-  if (const Target *target = findTarget(plans[0]->target);
-      target && target->has(Feature::FastClusters))
-    for (int64_t splits = 2; splits <= kMostClustered; ++splits)
-      if (problem.numSplits.value_or(splits) == splits) {
-        other.numSplits = splits;
-        add(other);
+  // Any card may split, or not, in the tile that is taken and in its own.
+  auto addMerges = [&](Problem one) {
+    one.numSMs = kMaxCount;
+    // 2, 4 and 8: each has its form of the step that joins them.
+    for (int64_t splits : {1, 2, 4, 8}) {
+      one.numSplits = problem.numSplits.value_or(splits);
+      for (const char *merge : {"slices", "dependent"}) {
+        one.merge = merge;
+        add(one);
       }
+    }
+    // A kernel for each size of cluster, where they are taken.
+    one.merge = "cluster";
+    if (const Target *target = findTarget(plans[0]->target);
+        target && target->has(Feature::FastClusters))
+      for (int64_t splits = 2; splits <= kMostClustered; ++splits)
+        if (problem.numSplits.value_or(splits) == splits) {
+          one.numSplits = splits;
+          add(one);
+        }
+  };
+  other = problem;
+  other.kernel = "decode";
+  other.compute = plans[0]->compute;
+  addMerges(other);
+  if (!plans[0]->roles.empty())
+    addMerges(asking(problem, plans[0]->candidates.front()));
   return plans;
 }
 

@@ -47,7 +47,7 @@ Type withoutEncoding(Type type) {
 }
 
 /// Registers for the roles, in the order gather, first, second.
-std::array<int64_t, kNumRoles> chooseRegisters(const tile::RoleSplit &split) {
+std::array<int64_t, kNumRoles> chooseRegisters(const RoleSplit &split) {
   int64_t warps = split.totalWarps();
   // The verifier of tilegpu.roles says what a launch allocates.
   int64_t left = 65536 / (32 * warps) / 8 * 8 * warps;
@@ -74,7 +74,7 @@ std::array<int64_t, kNumRoles> chooseRegisters(const tile::RoleSplit &split) {
 class RoleBuilder {
 public:
   RoleBuilder(tile::KernelOp kernel, const RolePartition &partition,
-              const tile::RoleSplit &split)
+              const RoleSplit &split)
       : kernel(kernel), partition(partition), split(split) {}
 
   LogicalResult run() {
@@ -416,7 +416,7 @@ private:
 
   tile::KernelOp kernel;
   const RolePartition &partition;
-  tile::RoleSplit split;
+  RoleSplit split;
   tilegpu::RolesOp roles;
   SmallVector<Record> records;
   llvm::DenseMap<Operation *, Value> rowChannels; ///< by gather
@@ -437,7 +437,7 @@ struct AssignRolesPass : impl::AssignRolesBase<AssignRolesPass> {
   LogicalResult assign(tile::KernelOp kernel) {
     auto text =
         kernel->getAttrOfType<StringAttr>(tile::TileDialect::kRolesAttr);
-    auto split = text ? tile::parseRoleSplit(text.getValue()) : std::nullopt;
+    auto split = text ? parseRoleSplit(text.getValue()) : std::nullopt;
     if (!split)
       return success();
     auto partition = RolePartition::compute(kernel, split->converts);

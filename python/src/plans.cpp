@@ -105,6 +105,13 @@ void bindPlans(py::module_ &module) {
       .def_readonly("target", &Plan::target)
       .def_readonly("num_sms", &Plan::numSMs)
       .def_readonly("num_splits", &Plan::numSplits)
+      .def_property_readonly(
+          "roles",
+          [](const Plan &plan) -> std::optional<std::string> {
+            if (plan.roles.empty())
+              return std::nullopt;
+            return plan.roles;
+          })
       .def_readonly("merge", &Plan::merge)
       .def_readonly("predicted_us", &Plan::predictedMicroseconds)
       .def_readonly("workspace_bytes", &Plan::workspaceBytes)
@@ -116,7 +123,13 @@ void bindPlans(py::module_ &module) {
                                for (const Candidate &c : plan.candidates) {
                                  py::dict d;
                                  d["kernel"] = c.kernel;
+                                 d["compute"] = c.compute;
                                  d["head_tile"] = c.headTile;
+                                 d["candidate_tile"] = c.candidateTile;
+                                 d["warps"] = c.warps;
+                                 d["roles"] = c.roles.empty()
+                                                  ? py::object(py::none())
+                                                  : py::str(c.roles);
                                  d["num_splits"] = c.numSplits;
                                  d["merge"] = c.merge;
                                  d["us"] = c.microseconds;

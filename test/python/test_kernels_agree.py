@@ -91,7 +91,7 @@ def test_a_plan_says_what_became_of_every_way():
         assert c["why"] == f"{'taken' if c['taken'] else 'passed over'}, predicted {c['us']:.1f} us"
 
 
-@pytest.mark.parametrize("tokens,heads,kernel", [(4, 64, "decode"), (188, 64, "prefill"), (64, 16, "decode"), (400, 8, "swapab")])
+@pytest.mark.parametrize("tokens,heads,kernel", [(4, 64, "decode"), (64, 16, "decode"), (400, 8, "swapab")])
 def test_the_choice(tokens, heads, kernel):
     """By predicted time: few rows in splits, many rows where heads share them or fill their tile."""
     plan = mlatile.plan(num_tokens=tokens, **PROBLEM | dict(num_heads=heads))
@@ -106,6 +106,26 @@ def page_tiles():
         numbers = [tuple(map(int, tile)) for tile in re.findall(r"(\d+) x (\d+) \((\d+)\)", tiles)]
         tables.setdefault(kernel, []).append((int(d_qk), numbers))
     return tables
+
+
+def page_roles(kernel, d_qk):
+    """{(heads, candidates, roles)} of docs/HostApi.md."""
+    rows = re.findall(rf"^\| `{kernel}` \| (\d+) \| (.* x .*) \|$", (SOURCE / "docs" / "HostApi.md").read_text(), flags=re.MULTILINE)
+    tiles = next(tiles for most, tiles in rows if int(most) >= d_qk)
+    return {(int(heads), int(rows), roles) for heads, rows, roles in re.findall(r"(\d+) x (\d+) \(([\dc]+\+[\d+]+)\)", tiles)}
+
+
+@pytest.mark.parametrize("kv_format", MAIN)
+def test_tiles_with_roles_are_those_of_the_page(kv_format):
+    """All of them where there is room."""
+    plan = mlatile.plan(**PROBLEM | dict(num_tokens=64, num_heads=128, kv_format=kv_format, target="sm_90a"))
+    for kernel in ("decode", "prefill"):
+        want = page_roles(kernel, FORMATS[kv_format].d_qk)
+        assert want == {(c["head_tile"], c["candidate_tile"], c["roles"]) for c in plan.candidates if c["kernel"] == kernel and c["roles"]}
+    (taken,) = (c for c in plan.candidates if c["taken"])
+    assert taken["roles"] == plan.roles
+    if plan.roles:
+        assert f"kernel decode, roles {plan.roles}, " in str(plan) and f"({plan.roles})" in str(plan)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

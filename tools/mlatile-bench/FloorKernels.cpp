@@ -70,10 +70,23 @@ std::vector<Problem> waysOf(const Problem &problem) {
   };
   add(problem);
   int64_t candidates = problem.width + problem.extraWidth.value_or(0);
+  std::set<std::string> tiles;
   for (const Candidate &candidate : planned->candidates) {
+    // With roles in each of their tiles, else in the kernel's own.
+    if (!tiles
+             .insert(candidate.kernel + candidate.compute + candidate.roles +
+                     std::to_string(
+                         candidate.roles.empty() ? 0 : candidate.headTile))
+             .second)
+      continue;
     Problem way = problem;
+    if (!candidate.roles.empty())
+      way = asking(problem, candidate);
     way.kernel = candidate.kernel;
+    if (candidate.headTile)
+      way.compute = candidate.compute;
     way.numSplits.reset(); // as planned
+    way.merge = problem.merge;
     add(way);
     for (int64_t splits = 1;
          splits <= kMostSplits && (splits - 1) * kSplitTile < candidates;

@@ -60,6 +60,11 @@ std::vector<NamedProblem> inAllWays(const std::vector<NamedProblem> &problems) {
       std::string name = named.name;
       if (!planned) {
         name += " " + way.kernel;
+        for (const char *shape : {"BH", "ROLES"})
+          if (way.params.count(shape))
+            name += " " + way.params.at(shape);
+        if (way.compute != named.problem.compute && way.compute != "bf16")
+          name += " " + way.compute;
         if (way.numSplits)
           name += " x" + std::to_string(*way.numSplits);
       }

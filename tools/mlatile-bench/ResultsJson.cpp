@@ -28,6 +28,7 @@ Json planJson(const Plan &plan) {
   Json json = {{"kernel", plan.kernel}, {"compute", plan.compute},
                {"target", plan.target}, {"num_splits", plan.numSplits},
                {"merge", plan.merge},   {"short", shortPlan(plan)}};
+  json["roles"] = plan.roles.empty() ? Json() : Json(plan.roles);
   json["launches"] = Json::array();
   for (const LaunchStep &step : plan.launches)
     json["launches"].push_back(

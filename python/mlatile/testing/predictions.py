@@ -25,6 +25,8 @@ class Row:
     problem: str  # JSON, without what the way forces
     kernel: str
     head_tile: int
+    roles: str | None
+    compute: str
     num_splits: int
     merge: str
     measured: float
@@ -35,9 +37,15 @@ class Row:
         return self.predicted / self.measured
 
     @property
+    def key(self):
+        return self.kernel, self.head_tile, self.roles, self.compute, self.num_splits, self.merge
+
+    @property
     def way(self):
+        roles = f" {self.roles}" if self.roles else ""
+        mode = f" {self.compute}" if self.compute != "bf16" else ""
         splits = f" x{self.num_splits} {self.merge}" if self.num_splits > 1 else ""
-        return f"{self.kernel} {self.head_tile}{splits}"
+        return f"{self.kernel} {self.head_tile}{roles}{mode}{splits}"
 
 
 def candidates(problem, device, **forced):
@@ -46,17 +54,22 @@ def candidates(problem, device, **forced):
     return plan(**options | forced, target=device["target"], num_sms=device["sms"]).candidates
 
 
-def predicted(problem, device, kernel, head_tile, num_splits, merge):
+def key_of(candidate):
+    names = "kernel", "head_tile", "roles", "compute", "num_splits", "merge"
+    return tuple(candidate.get(name) for name in names)
+
+
+def predicted(problem, device, key):
     """The predicted time of a way, None without it. By its name a kernel comes in one tile, in the choice in all."""
-    forced = [dict(kernel=kernel, num_splits=num_splits)]
-    if "num_splits" not in problem:
-        forced.append({})
-    if num_splits > 1:
-        forced[0]["merge"] = merge
-    key = (kernel, head_tile, num_splits, merge)
+    kernel, _, roles, compute, num_splits, merge = key
+    splits = dict(num_splits=num_splits) if num_splits > 1 or "num_splits" not in problem else {}
+    merges = dict(merge=merge) if num_splits > 1 else {}
+    forced = [dict(compute=compute) | splits | merges, dict(compute=compute)]
+    if not roles:
+        forced.insert(0, forced[0] | dict(kernel=kernel))
     for options in forced:
         for c in candidates(problem, device, **options):
-            if (c["kernel"], c["head_tile"], c["num_splits"], c["merge"]) == key:
+            if key_of(c) == key:
                 return c["us"]
     return None
 
@@ -75,9 +88,9 @@ def read(path):
             continue
         head_tile = int(re.search(r"\bBH=(\d+)", made["short"])[1])
         problem = {key: value for key, value in row["problem"].items() if key not in ("kernel", "num_splits", "merge")}
-        way = made["kernel"], head_tile, made["num_splits"], merge
+        way = made["kernel"], head_tile, made.get("roles"), made.get("compute", "bf16"), made["num_splits"], merge
         rows.append(Row(row["name"].split(" ")[0], json.dumps(problem, sort_keys=True), *way, row["us"],
-                        predicted(problem, data["device"], *way)))
+                        predicted(problem, data["device"], way)))
     return data["device"], rows
 
 
@@ -91,8 +104,7 @@ def by_problem(rows):
 def chosen(device, rows):
     """Of the measured ways of a problem the one that a plan takes, None where that was not measured."""
     (taken,) = (c for c in candidates(json.loads(rows[0].problem), device) if c["taken"])
-    key = (taken["kernel"], taken["head_tile"], taken["num_splits"], taken["merge"])
-    return next((row for row in rows if (row.kernel, row.head_tile, row.num_splits, row.merge) == key), None)
+    return next((row for row in rows if row.key == key_of(taken)), None)
 
 
 def report(device, rows):
@@ -119,8 +131,9 @@ def fixture(device, rows):
     problems = [
         dict(name=name, target=device["target"], num_sms=device["sms"],
              problem={key: value for key, value in json.loads(problem).items() if key not in RUN_KEYS},
-             ways=[dict(kernel=row.kernel, head_tile=row.head_tile, num_splits=row.num_splits, merge=row.merge,
-                        us=round(row.measured, 2)) for row in ways])
+             ways=[dict(kernel=row.kernel, head_tile=row.head_tile)
+                   | (dict(roles=row.roles) if row.roles else {}) | (dict(compute=row.compute) if row.compute != "bf16" else {})
+                   | dict(num_splits=row.num_splits, merge=row.merge, us=round(row.measured, 2)) for row in ways])
         for (name, problem), ways in by_problem(rows).items()
     ]
     return "[\n" + ",\n".join(map(json.dumps, problems)) + "\n]\n"

@@ -46,13 +46,15 @@ TEST(Choice, ByRowsAndHeads) {
     const char *kernel;
   };
   // Few rows: splits. Many: heads share rows, or a tile of 16 is half empty.
+  // Without splits decode is what prefill is.
   const Case cases[] = {
-      {1, 128, "decode"},   {3, 11, "decode"},    {64, 16, "decode"},
-      {188, 64, "prefill"}, {94, 128, "prefill"}, {4096, 64, "prefill"},
-      {400, 8, "swapab"},   {0, 64, "decode"},
+      {1, 128, "decode"},  {3, 11, "decode"},  {64, 16, "decode"},
+      {188, 64, "decode"}, {400, 8, "swapab"}, {0, 64, "decode"},
   };
   for (const Case &c : cases) {
-    std::shared_ptr<const Plan> made = plan(rowsOf(c.tokens, c.heads));
+    Problem p = rowsOf(c.tokens, c.heads);
+    p.compute = "bf16";
+    std::shared_ptr<const Plan> made = plan(p);
     EXPECT_EQ(made->kernel, c.kernel) << c.tokens << " x " << c.heads;
     EXPECT_EQ(made->candidates[0].kernel, c.kernel);
   }
@@ -64,6 +66,7 @@ TEST(Choice, TheLeastTimeIsTaken) {
       for (int64_t width : {100, 512, 2048}) {
         Problem p = rowsOf(tokens, heads);
         p.width = width;
+        p.compute = "bf16";
         std::shared_ptr<const Plan> made = plan(p);
         const Candidate &taken = made->candidates[0];
         EXPECT_TRUE(taken.taken);
@@ -83,12 +86,13 @@ TEST(Choice, TheLeastTimeIsTaken) {
             EXPECT_TRUE(c.numSplits > taken.numSplits || c.merge == "slices");
         }
         // What is taken can be asked for.
-        p.kernel = taken.kernel;
-        p.numSplits = taken.numSplits;
-        if (taken.numSplits > 1)
-          p.merge = taken.merge;
-        EXPECT_EQ(plan(p)->numSplits, taken.numSplits);
-        EXPECT_EQ(plan(p)->merge, taken.merge);
+        std::shared_ptr<const Plan> again = plan(asking(p, taken));
+        EXPECT_EQ(again->numSplits, taken.numSplits);
+        EXPECT_EQ(again->merge, taken.merge);
+        EXPECT_EQ(again->roles, taken.roles);
+        EXPECT_EQ(again->candidates.front().headTile, taken.headTile);
+        EXPECT_EQ(again->launches[0].kernel.name(),
+                  made->launches[0].kernel.name());
       }
 }
 
@@ -96,7 +100,7 @@ TEST(Choice, TheLeastTimeIsTaken) {
 TEST(Choice, Tiles) {
   using Tiles = std::set<int64_t>;
   Problem p = rowsOf(4096, 64);
-  EXPECT_EQ(tilesOf(*plan(p), "decode"), Tiles({16}));
+  EXPECT_EQ(tilesOf(*plan(p), "decode"), Tiles({16, 32}));
   EXPECT_EQ(tilesOf(*plan(p), "prefill"), Tiles({16, 32, 64}));
   EXPECT_EQ(tilesOf(*plan(p), "swapab"), Tiles({8, 16, 32}));
   EXPECT_EQ(tilesOf(*plan(rowsOf(4096, 80)), "prefill"), Tiles({16, 32}));
@@ -124,6 +128,112 @@ TEST(Choice, Splits) {
   p.width = 33;
   for (const Candidate &c : plan(p)->candidates)
     EXPECT_EQ(c.numSplits, 1);
+}
+
+struct Taken {
+  std::string roles;
+  int64_t heads;
+  bool operator==(const Taken &) const = default;
+};
+
+Taken taken(const char *target, int64_t tokens, int64_t heads, int64_t width) {
+  Problem p = rowsOf(tokens, heads);
+  p.width = width;
+  p.target = target;
+  std::shared_ptr<const Plan> made = plan(p);
+  EXPECT_EQ(made->roles, made->candidates.front().roles);
+  return {made->roles, made->candidates.front().headTile};
+}
+
+/// Where heads fill their tiles and rows the card.
+TEST(Choice, Roles) {
+  const Taken narrow = {"4+4+4", 32}, wide = {"4c+4+8", 64}, none = {"", 16};
+  EXPECT_EQ(taken("sm_90a", 64, 64, 2048), narrow);
+  EXPECT_EQ(taken("sm_90a", 64, 128, 2048), wide);
+  EXPECT_EQ(taken("sm_90a", 2048, 64, 512), wide);
+  EXPECT_EQ(taken("sm_120a", 64, 128, 2048), narrow);
+  EXPECT_EQ(taken("sm_120a", 2048, 64, 512), narrow);
+  for (const char *target : {"sm_90a", "sm_120a"}) {
+    EXPECT_EQ(taken(target, 1, 64, 2048), none);
+    EXPECT_EQ(taken(target, 64, 16, 2048), none);
+    EXPECT_EQ(taken(target, 64, 8, 2048), none);
+  }
+}
+
+/// Roles among the candidates of a problem, by kernel.
+std::set<std::string> rolesOf(const Problem &problem) {
+  std::set<std::string> roles;
+  for (const Candidate &c : plan(problem)->candidates)
+    if (!c.roles.empty())
+      roles.insert(c.kernel + " " + c.roles);
+  return roles;
+}
+
+TEST(Choice, RolesThatFit) {
+  using Roles = std::set<std::string>;
+  Problem p = rowsOf(64, 128);
+  const Roles narrow = {"decode 4+4+4", "prefill 4+4+4"};
+  EXPECT_EQ(rolesOf(p), narrow);
+  p.target = "sm_90a"; // more shared memory
+  const Roles both = {"decode 4+4+4", "decode 4c+4+8", "prefill 4+4+4",
+                      "prefill 4c+4+8"};
+  EXPECT_EQ(rolesOf(p), both);
+  p.numHeads = 16; // half of a tile
+  EXPECT_EQ(rolesOf(p), Roles());
+  p.kvFormat = "dots3_swa"; // 16 heads a tile
+  EXPECT_EQ(rolesOf(p), narrow);
+  // Rows of two formats in two places, and sums that move between them.
+  p = rowsOf(64, 128);
+  p.extraWidth = p.extraPageSize = 64;
+  EXPECT_EQ(rolesOf(p), narrow);
+  p.extraKvFormat = "dsv4_nvfp4";
+  EXPECT_EQ(rolesOf(p), Roles());
+  p.target = "sm_90a";
+  EXPECT_EQ(rolesOf(p), narrow);
+  // By its name a kernel comes in its own tile, of equal warps.
+  p = rowsOf(64, 128);
+  p.kernel = "prefill";
+  EXPECT_EQ(rolesOf(p), Roles());
+}
+
+TEST(Choice, RolesThatTheAuthorBinds) {
+  Problem p = rowsOf(64, 128);
+  p.kernel = "decode";
+  p.params = {{"ROLES", "4+4+8"}};
+  std::shared_ptr<const Plan> made = plan(p);
+  EXPECT_EQ(made->roles, "4+4+8");
+  const KernelSpec &spec = made->launches[0].kernel;
+  EXPECT_EQ(spec.params.at("ROLES"), "4+4+8");
+  EXPECT_EQ(spec.params.at("WARPS"), "16");
+  EXPECT_EQ(spec.params.at("BH"), "16");
+  EXPECT_HAS(made->explain(), "kernel decode, roles 4+4+8, compute ");
+  EXPECT_HAS(made->explain(), "- decode 16 x 32 (4+4+8)");
+  p.params = {{"ROLES", "none"}};
+  EXPECT_EQ(plan(p)->roles, "");
+  auto source = std::make_shared<KernelSource>();
+  source->params = {{"ROLES", "4+4+4"}, {"BH", "32"}};
+  p.params = {};
+  p.source = source;
+  EXPECT_EQ(plan(p)->roles, "4+4+4");
+  EXPECT_EQ(plan(p)->candidates.front().headTile, 32);
+}
+
+/// One CTA joins all heads of its tile: slices are no way to end wide ones.
+TEST(Choice, RolesJoinInALaunch) {
+  Problem p = rowsOf(8, 128);
+  p.width = 2048;
+  p.target = "sm_90a";
+  p.kernel = "decode";
+  p.params = {{"ROLES", "4c+4+8"}, {"BH", "64"}, {"BN", "32"}};
+  p.numSplits = 4;
+  p.numSMs = 132;
+  std::shared_ptr<const Plan> made = plan(p);
+  EXPECT_EQ(made->merge, "dependent");
+  double slices = 0;
+  for (const Candidate &c : made->candidates)
+    if (c.merge == "slices")
+      slices = *c.microseconds;
+  EXPECT_GT(slices, 1.2 * *made->predictedMicroseconds);
 }
 
 TEST(Choice, OtherCardsOfTheTarget) {
@@ -154,6 +264,8 @@ TEST(Choice, ExplainsEveryWay) {
   EXPECT_HAS(text, "- decode 16 x 32 (4): ");
   EXPECT_HAS(text, "- prefill 64 x 16 (8): ");
   EXPECT_HAS(text, "- swapab 8 x 16 (1): ");
+  EXPECT_HAS(text, "- decode 32 x 32 (4+4+4): ");
+  EXPECT_HAS(text, "- decode 32 x 32 (4+4+4) fp8: ");
   Problem forced = rowsOf(3, 64);
   forced.kernel = "swapab";
   text = plan(forced)->explain();

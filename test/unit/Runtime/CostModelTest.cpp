@@ -77,9 +77,29 @@ TEST(CostModel, AWarpAloneWaitsForItself) {
   // One thing after another.
   one.loops[0].sharedBytes = 128 * 1000;
   EXPECT_NEAR(us(one), kLaunch + 8700, 1e-6);
-  // Roles: as busy as the busiest unit.
-  one.loops[0].overlap = 1;
-  EXPECT_NEAR(us(one), kLaunch + 4e6 / 1350, 1e-6);
+}
+
+/// The slowest of them, three tenths of what the others use, and once the
+/// others, before the slowest has something to do.
+TEST(CostModel, RolesWorkAtTheSameTime) {
+  LaunchWork one = work();
+  one.loops = {loop(0)};
+  RoleWork copies, computes;
+  copies.warps = computes.warps = 2;
+  copies.instructions = 1000; // 925 clocks
+  computes.instructions = 2000;
+  computes.barriers = 5; // 1850 and 150
+  one.loops[0].roles = {copies, computes};
+  for (const RoleWork &role : one.loops[0].roles)
+    one.loops[0].add(role);
+  EXPECT_NEAR(us(one), kLaunch + 2000 + 0.925, 1e-6);
+  EXPECT_EQ(limiter(one), Limiter::Issue); // 1200 of 2000, at 2.5 a clock
+  one.loops[0].roles[0].sharedBytes = 128 * 100;
+  one.loops[0].sharedBytes = 128 * 100;
+  EXPECT_NEAR(us(one), kLaunch + 2030 + 1.025, 1e-6);
+  // No part of them is outside of the loops.
+  one.instructions = 1500;
+  EXPECT_NEAR(us(one), kLaunch + 2030 + 1.025, 1e-6);
 }
 
 TEST(CostModel, EachUnitCanBeTheLimit) {

@@ -79,6 +79,8 @@ TEST(Plan, SinkAndLseBelongToTheMerge) {
 TEST(Plan, RunTimeSizesShareAKernel) {
   Problem p = smallProblem();
   p.numSplits = 2;
+  p.kernel = "decode";
+  p.compute = "bf16";
   Problem other = p;
   other.numTokens = 9;
   other.numHeads = 64;
@@ -255,6 +257,35 @@ TEST(Plan, GridLimit) {
   p.numSplits = 4096;
   EXPECT_HAS(errorOf<ArgumentError>([&] { plan(p); }),
              "`num_splits`: expected at most");
+}
+
+/// FP8 where it gains more than a twentieth, within an error of 1.5e-2.
+TEST(Plan, ComputesInTheFastestModeThatIsNear) {
+  Problem p = smallProblem();
+  EXPECT_EQ(plan(p)->compute, "bf16");
+  p.numTokens = 4096;
+  p.numHeads = 64;
+  p.width = 2048;
+  std::shared_ptr<const Plan> made = plan(p);
+  EXPECT_EQ(made->compute, "fp8");
+  EXPECT_EQ(made->launches[0].kernel.params.at("FP8"), "1");
+  EXPECT_HAS(made->explain(),
+             "compute: fp8, the fastest that keeps an error of 1.5e-2");
+  double bf16 = 0;
+  for (const Candidate &c : made->candidates) {
+    EXPECT_NE(c.compute, "fp8_fast");
+    if (c.compute == "bf16" && !bf16)
+      bf16 = *c.microseconds;
+  }
+  EXPECT_LT(1.05 * *made->predictedMicroseconds, bf16);
+  p.kernel = "decode"; // the bits of a row are those of fewer rows
+  EXPECT_EQ(plan(p)->compute, "bf16");
+  p.kernel = "auto";
+  p.kvFormat = "dsv4_nvfp4"; // it has none
+  EXPECT_EQ(plan(p)->compute, "bf16");
+  p.kvFormat = "dsv4";
+  p.target = "sm_90a";
+  EXPECT_EQ(plan(p)->compute, "bf16");
 }
 
 TEST(Plan, ComputesAsAsked) {

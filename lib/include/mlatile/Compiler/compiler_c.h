@@ -114,7 +114,9 @@ struct mlatile_compiled {
  *                   CTA an iteration, "mma": {kind: n}, "conversions",
  *                   "ldmatrix", "async_copies", "bulk_copies", "cta_barriers",
  *                   "named_barriers", "instructions"; "shared_traffic": bytes;
- *                   "unknown_loops": inner ones counted once}, ...]
+ *                   "unknown_loops": inner ones counted once; where warps
+ *                   have roles "roles": the same counts of each, with "warps"},
+ *                   ...]
  *   "ptxas"         null, or {"path", "version", "registers", "spill_stores",
  *                   "spill_loads", "stack", "static_shared"}; bytes
  */

@@ -17,6 +17,7 @@ namespace mlatile::ptx {
 /// Warp instructions of one iteration, all warps of the CTA together.
 struct LoopCounts {
   unsigned depth = 0; ///< loops around it
+  unsigned warps = 0; ///< that may reach it
   /// By shape and types: "m16n8k16.bf16", "m16n8k32.mxf8f6f4.e4m3". A second
   /// type is that of B where it differs; ".f16acc" stands for f16 sums.
   std::map<std::string, uint64_t> mma;

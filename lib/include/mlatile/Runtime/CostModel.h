@@ -15,21 +15,34 @@
 
 namespace mlatile {
 
-/// What one CTA does in one iteration of a loop; counts are warp instructions
-/// of all its warps.
-struct LoopWork {
+/// What some warps do in one iteration of a loop; counts are warp instructions
+/// of all of them.
+struct TileCounts {
   std::array<double, kNumMmaRates> mmaFlops{}; ///< by MmaRate
   double mma = 0;                              ///< instructions
   double conversions = 0;
   double sharedBytes = 0;  ///< through loads, stores, ldmatrix and cp.async
-  double barriers = 0;     ///< of the CTA, one after another
+  double barriers = 0;     ///< of all these warps, one after another
   double instructions = 0; ///< all
+
+  /// Adds all but the barriers, which are others' where the warps are.
+  void add(const TileCounts &other);
+};
+
+/// The part of a loop that the warps of one role do.
+struct RoleWork : TileCounts {
+  double warps = 0;
+};
+
+/// What one CTA does in one iteration of a loop: counts of all its warps, whose
+/// barriers are the CTA's.
+struct LoopWork : TileCounts {
   /// Iterations whose loads are on their way while one is computed; 0: each
   /// waits for its own.
   int ahead = 0;
-  /// 0: the warps do one thing after another; 1: roles keep the busiest unit
-  /// busy all the time.
-  double overlap = 0;
+  /// Empty: equal warps, which do one thing after another. Else these do theirs
+  /// at the same time, and the counts are their sums.
+  std::vector<RoleWork> roles;
   int64_t iterations = 0; ///< of the CTA with the most
 };
 

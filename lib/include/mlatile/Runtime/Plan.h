@@ -33,7 +33,9 @@ struct LaunchStep {
 /// (then without a tile).
 struct Candidate {
   std::string kernel;
+  std::string compute = "bf16";
   int64_t headTile = 0, candidateTile = 0, warps = 0;
+  std::string roles; ///< of the warps; empty: all are equal
   int64_t numSplits = 1;
   std::string merge = "none";
   std::optional<double> microseconds; ///< predicted
@@ -56,6 +58,7 @@ struct Plan {
   std::string target;
   int64_t numSMs = 0;
   int64_t numSplits = 1;
+  std::string roles;          ///< as the candidate's
   std::string merge = "none"; ///< "launch", "dependent", "slices", "cluster"
   std::optional<double> predictedMicroseconds; ///< by estimated counts
   int64_t workspaceBytes = 0;                  ///< exact; 256-aligned base
@@ -70,6 +73,10 @@ struct Plan {
   /// The whole plan for people, several lines.
   std::string explain() const;
 };
+
+/// The problem that leaves a plan no other way than a candidate of the
+/// problem's own plan: kernel, compute mode, tile, splits and merge asked for.
+Problem asking(const Problem &problem, const Candidate &candidate);
 
 /// Answer of `supported`.
 struct Support {

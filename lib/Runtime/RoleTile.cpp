@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RoleTile.h"
+
+#include "Text.h"
+#include "mlatile/Analysis/WarpArrangement.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace mlatile {
+namespace {
+// Instructions besides mma, ldmatrix and conversions, and bytes of shared
+// memory besides operands: fitted to the PTX of kernels/ for `4+4+4` with 16
+// and 32 heads and `4c+4+8` with 64, and held to it by unit.compiler. What
+// stands for the form with rows converted once has "Once" in its name.
+
+// Warps that gather: a warp; a pair of keys that is converted.
+constexpr double kGatherWarp = 77;
+constexpr double kPairOnce = 3.5, kScaledPairOnce = 11;
+constexpr double kPairOnceConversions = 4, kScaledPairOnceConversions = 3.5;
+// Warps of scores: a warp, an element of the query's row, a pair of keys that
+// is converted, a score, a score for each group of scales.
+constexpr double kScoreWarp = 20, kScoreQuery = 3.0 / 16,
+                 kScoreQueryFP8 = 1.0 / 8;
+constexpr double kScorePair = 0.7, kScaledPair = 10.8;
+constexpr double kScore = 14, kScoreGroup = 4.25, kScoreGroupFP8 = 2.6;
+constexpr double kScoreRopeValue = 7; ///< probabilities of a second kind
+constexpr double kScoreWarpOnce = 50, kScoreOnce = 11, kScoreGroupOnce = 3.1;
+constexpr double kMostGroupsOnce = 8; ///< more share their factors
+// Bytes of a score.
+constexpr double kScoreBytes = 15, kScoreBytesOnce = 5,
+                 kScoreGroupBytesOnce = 1.8;
+// Warps of values: a warp, a rope part, a pair of keys, a probability for each
+// group of scales.
+constexpr double kValueWarp = 55, kValueRope = 30;
+constexpr double kValuePair = 2.6, kValueFactor = 2.2, kValueFactorOnce = 5.5;
+constexpr double kValueProbabilityFP8 = 3.4;
+// Bytes of a lane.
+constexpr double kGatherBytes = 12, kGatherBytesOnce = 100;
+constexpr double kValueBytes = 45, kValueBytesScaled = 80, kValueBytesOnce = 16;
+constexpr double kValueGroupBytesOnce = 70;
+// PTX outside of the loops: all, a register of the output, an element of the
+// query that a thread brings.
+constexpr double kCode = 800, kCodeOutput = 4, kCodeQuery = 17, kCodeTerms = 8;
+/// Barriers, units, maxima: bytes.
+constexpr int64_t kSmallBuffers = 1000;
+
+int64_t most(int64_t size, int64_t unit, int64_t warps) {
+  return std::max<int64_t>(std::min(warps, (size & -size) / unit), 1);
+}
+} // namespace
+
+RoleTile::RoleTile(const CacheFormat &format, const TileShape &shape,
+                   const RoleSplit &split)
+    : format(format), shape(shape), split(split),
+      bits(format.payload == PayloadType::E2M1 ? 4 : 8),
+      bn(static_cast<double>(shape.candidates)),
+      groups(isScaledOutside(format) ? format.groups() : 0),
+      scores(firstShare()), values(secondShare(format.nope, split.converts ? 8
+                                                            : bits == 4 ? 32
+                                                                        : 16)),
+      ropeValues(secondShare(format.ropeInValue ? format.rope : 0, 8)) {
+  if (!this->split.rowStages)
+    this->split.rowStages = 2;
+  if (!this->split.recordStages)
+    this->split.recordStages = 2;
+}
+
+/// Warps along the heads first: their statistics stay in a warp.
+Share RoleTile::firstShare() const {
+  int64_t warps = split.warps[1];
+  if (shape.swapped) {
+    auto [warpsM, warpsN] =
+        arrangeWarps(shape.candidates, shape.heads, 0, 0, warps);
+    return {static_cast<double>(shape.heads) / static_cast<double>(warpsN),
+            bn / static_cast<double>(warpsM)};
+  }
+  int64_t ofHeads = most(shape.heads, 16, warps);
+  int64_t ofOthers = most(shape.candidates, 8, warps / ofHeads);
+  return {static_cast<double>(shape.heads) / static_cast<double>(ofHeads),
+          bn / static_cast<double>(ofOthers)};
+}
+
+/// Two row tiles a warp, unless that leaves warps without work.
+Share RoleTile::secondShare(int64_t columns, int64_t unit) const {
+  if (columns == 0)
+    return {0, 0};
+  int64_t warps = split.warps[2], heads = 0, others = 0;
+  for (int64_t tiles : {2, 1}) {
+    int64_t ofHeads = most(shape.heads, tiles * 16, warps);
+    int64_t ofColumns = most(columns, unit, warps / ofHeads);
+    if (ofHeads * ofColumns > heads * others) {
+      heads = ofHeads;
+      others = ofColumns;
+    }
+  }
+  return {static_cast<double>(shape.heads) / static_cast<double>(heads),
+          static_cast<double>(columns) / static_cast<double>(others)};
+}
+
+/// Groups of scales that the values of a warp meet.
+double RoleTile::groupsOfAWarp() const {
+  return groups == 0 ? 0 : std::ceil(values.others / format.group);
+}
+
+RoleWork RoleTile::gather() const {
+  RoleWork work;
+  work.warps = static_cast<double>(split.warps[0]);
+  double row = format.usedRow() + format.scaleRow + 4; // and the id
+  work.sharedBytes = bn * row + work.warps * 32 * kGatherBytes;
+  work.instructions = work.warps * kGatherWarp + bn * row / 512;
+  if (!split.converts)
+    return work;
+  double pairs = bn * format.nope / 64;
+  bool scaled = groups == 0;
+  work.conversions =
+      pairs * (scaled ? kScaledPairOnceConversions : kPairOnceConversions);
+  work.instructions +=
+      work.conversions + pairs * (scaled ? kScaledPairOnce : kPairOnce);
+  work.sharedBytes += bn * (format.nope * (bits / 8 + 2) + format.rope * 4) +
+                      work.warps * 32 * (kGatherBytesOnce - kGatherBytes);
+  return work;
+}
+
+RoleWork RoleTile::first() const {
+  RoleWork work;
+  double w = work.warps = static_cast<double>(split.warps[1]);
+  addProduct(work, w, scores, format.nope * (shape.fp8 ? 2 : 1), shape.fp8);
+  addProduct(work, w, scores, format.rope, false);
+  bool once = split.converts;
+  double pairs = once || shape.fp8 ? 0 : w * scores.others * format.nope / 64;
+  double probabilities = w * scores.heads * scores.others / 64;
+  work.conversions =
+      pairs * (groups ? 1 : 3.5) + probabilities * (format.ropeInValue ? 3 : 2);
+  double matrix =
+      w * ((scores.others * (once ? 2 : bits / 8) + scores.heads * 2) *
+               format.nope +
+           (scores.heads + scores.others) * format.rope * 2);
+  double lanes = 2 * probabilities, other = 0, aScore = 0;
+  if (once) {
+    other = w * kScoreWarpOnce +
+            lanes * (kScoreOnce +
+                     kScoreGroupOnce * std::min(groups, kMostGroupsOnce));
+    aScore = kScoreBytesOnce + kScoreGroupBytesOnce * groups;
+  } else {
+    other =
+        w * kScoreWarp + pairs * (groups ? kScorePair : kScaledPair) +
+        lanes * (kScore + (shape.fp8 ? kScoreGroupFP8 : kScoreGroup) * groups +
+                 (format.ropeInValue && groups ? kScoreRopeValue : 0));
+    if (groups)
+      other += w * format.nope * (shape.fp8 ? kScoreQueryFP8 : kScoreQuery);
+    aScore = kScoreBytes;
+  }
+  work.sharedBytes = matrix + 32 * lanes * aScore;
+  // Maxima of warps that share rows.
+  work.barriers = scores.others < bn ? 2 : 0;
+  work.instructions = work.mma + matrix / 512 + work.conversions + other;
+  return work;
+}
+
+RoleWork RoleTile::second() const {
+  RoleWork work;
+  double w = work.warps = static_cast<double>(split.warps[2]);
+  addProduct(work, w, values, bn, shape.fp8 == 2);
+  addProduct(work, w, ropeValues, bn, false);
+  bool once = split.converts;
+  double pairs = once || shape.fp8 == 2 ? 0 : w * values.others * bn / 64;
+  double scaled =
+      shape.fp8 == 2 ? convertedProbabilities(w, values, bn, format) : 0;
+  double factors = std::min(groups, groups > 8 ? groupsOfAWarp() : groups);
+  work.conversions = pairs * (groups ? 1 : 4) + w * factors + scaled;
+  double probabilities = values.heads * bn / 64;
+  double matrix =
+      w * (values.others * bn * (once ? 2 : bits / 8) +
+           (values.heads + ropeValues.heads + ropeValues.others) * bn * 2);
+  double aLane = groups ? kValueBytes + 3 * probabilities +
+                              1.2 * probabilities * (groupsOfAWarp() - 1)
+                        : kValueBytesScaled;
+  if (once)
+    aLane = kValueBytesOnce + kValueGroupBytesOnce * groupsOfAWarp();
+  work.sharedBytes = matrix + w * 32 * aLane;
+  work.barriers = groups ? 2 : 0;
+  double output =
+      w *
+      (values.heads * values.others + ropeValues.heads * ropeValues.others) /
+      32;
+  double other = output +
+                 w * (kValueWarp + (format.ropeInValue ? kValueRope : 0)) +
+                 pairs * (groups ? kValuePair : kScaledPair) +
+                 scaled * kValueProbabilityFP8 +
+                 w * probabilities * groupsOfAWarp() *
+                     (once ? kValueFactorOnce : kValueFactor);
+  work.instructions = work.mma + matrix / 512 + work.conversions + other;
+  return work;
+}
+
+LoopWork RoleTile::work() const {
+  LoopWork loop;
+  loop.roles = {gather(), first(), second()};
+  for (const RoleWork &role : loop.roles)
+    loop.add(role);
+  loop.ahead = static_cast<int>(split.rowStages) - 1;
+  return loop;
+}
+
+double RoleTile::codeOutside() const {
+  double output =
+      (values.heads * values.others + ropeValues.heads * ropeValues.others) /
+      32;
+  // A query comes with all warps, or with those of values.
+  int64_t all = split.totalWarps();
+  bool together = std::has_single_bit(static_cast<uint64_t>(all));
+  double threads = 32 * static_cast<double>(together ? all : split.warps[2]);
+  double query = static_cast<double>(shape.heads) * format.dimQK() / threads;
+  return kCode + kCodeOutput * output +
+         query * (kCodeQuery + (shape.fp8 ? kCodeTerms : 0));
+}
+
+int64_t RoleTile::gatheredBytes() const {
+  int64_t row = roundUp(format.usedRow(), 16) + format.scaleRow + 16;
+  return split.rowStages * shape.candidates * row;
+}
+
+int64_t RoleTile::convertedBytes() const {
+  if (!split.converts)
+    return 0;
+  // Rows of each part are padded.
+  int64_t row = 2 * format.dimQK() + 16 + (format.rope ? 16 : 0);
+  return split.rowStages * shape.candidates * row;
+}
+
+int64_t RoleTile::recordBytes() const {
+  int64_t p =
+      shape.heads * (shape.candidates + 8) * 2 * (format.ropeInValue ? 2 : 1);
+  int64_t scales = shape.candidates * static_cast<int64_t>(groups) * 2;
+  return shape.heads * 2 * (format.dimQK() + 16) +
+         split.recordStages * (p + scales) + kSmallBuffers;
+}
+
+bool RoleTile::sharesPlaces(const CacheFormat &other) const {
+  if (!split.converts)
+    return other.name == format.name;
+  return isScaledOutside(other) == isScaledOutside(format) &&
+         other.groups() == format.groups();
+}
+
+} // namespace mlatile
