@@ -59,7 +59,7 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
   tile.require affine_set<(x, c) : (2 - 2 * c - x >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(h, j) : (h - j >= 0, j - 1 >= 0)>(BH, JOIN), "heads that are joined are of one head tile"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
-  tile.require affine_set<(n) : (8 mod n == 0, n - 2 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
+  tile.require affine_set<(n) : (n mod 2 == 0, n - 2 >= 0, 8 - n >= 0, 2 - 2 * ((n mod 4) floordiv 2) - n floordiv 4 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
 
   %c0 = arith.constant 0 : index
@@ -207,7 +207,7 @@ tile.kernel @merge params(BH : index = 1, BD : index = 512, WARPS : index = 4, H
                           DEPENDENT : i1 = false, AT_ONCE : index = 8) warps(WARPS)
     (%part_o : !po, %part_m : !pr, %part_l : !pr, %sink : !vrow, %out : !vout, %lse : !vlse,
      %num_splits : index) {
-  tile.require affine_set<(n) : (8 mod n == 0, n - 2 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
+  tile.require affine_set<(n) : (n mod 2 == 0, n - 2 >= 0, 8 - n >= 0, 2 - 2 * ((n mod 4) floordiv 2) - n floordiv 4 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
   %BH = tile.param BH : index
   %BD = tile.param BD : index

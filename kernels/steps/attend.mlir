@@ -151,13 +151,8 @@ func.func private @attend(%qn : !qn, %qr : !qr, %unit : !row, %kv : !tile.pool<F
     %s2 = arith.mulf %s1, %scale2 : !s
     %okb = tile.broadcast %ok along 0 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
-    %weighted = scf.if %SCALE_E4M3 -> !s {
-      scf.yield %s : !s
-    } else {
-      %log_ub = tile.broadcast %log_u along 0 : !cand -> !s
-      %sl = arith.addf %s, %log_ub : !s
-      scf.yield %sl : !s
-    }
+    %log_ub = tile.broadcast %log_u along 0 : !cand -> !s
+    %weighted = arith.addf %s, %log_ub : !s
 
     %mt0 = tile.reduce maximumf %weighted along 1 : !s -> !row
     %mt = scf.if %fp8_values -> !row {

@@ -139,13 +139,8 @@ func.func private @attend_swapped(%qn : !qn, %qr : !qr, %unit : !row, %kv : !til
     %s2 = arith.mulf %s1, %scale2 : !s
     %okb = tile.broadcast %ok along 1 : !mask -> !sm
     %s = arith.select %okb, %s2, %s_ninf : !sm, !s
-    %weighted = scf.if %SCALE_E4M3 -> !s {
-      scf.yield %s : !s
-    } else {
-      %log_ub = tile.broadcast %log_u along 1 : !cand -> !s
-      %sl = arith.addf %s, %log_ub : !s
-      scf.yield %sl : !s
-    }
+    %log_ub = tile.broadcast %log_u along 1 : !cand -> !s
+    %weighted = arith.addf %s, %log_ub : !s
 
     %most = tile.reduce maximumf %weighted along 0 : !s -> !row
     %mt = scf.if %fp8_values -> !row {

@@ -159,8 +159,8 @@ private:
   Granule byteAt(uint32_t word, uint32_t byte);
   void split(uint32_t word);
   void unsplit(uint32_t word);
-  void granules(uint32_t offset, uint32_t bytes,
-                llvm::function_ref<void(const Granule &)> f);
+  template <typename F>
+  void granules(uint32_t offset, uint32_t bytes, F f);
   bool readQuickly(uint32_t word, const Actor &actor);
   void readGranule(const Granule &at, const Actor &actor);
   void writeGranule(const Granule &at, const Actor &actor, const Access &next,
