@@ -317,6 +317,7 @@ Call prepare(const Arguments &a) {
       problem.target = device->target;
     if (!problem.numSMs)
       problem.numSMs = device->sms;
+    problem.card = device->name;
   }
 
   call.plan = plan(problem);

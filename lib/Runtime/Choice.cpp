@@ -3,6 +3,7 @@
 
 #include "KernelWork.h"
 #include "MergePlan.h"
+#include "RefinementFile.h"
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Target/Target.h"
@@ -39,6 +40,8 @@ public:
 
   /// All ways by rising time, at least one; the taken one first.
   std::vector<Way> ways();
+  /// What became of the refinement in use; empty where there is none.
+  std::string refined;
   /// Kernels that take no part.
   std::vector<Candidate> others;
 
@@ -50,6 +53,7 @@ private:
   void add(const Way &way) { found.push_back(way); }
   std::set<int64_t> splitCounts(int64_t ctas, int64_t tiles) const;
   std::map<std::string, std::string> params(const Way &way) const;
+  void refine();
   size_t best() const;
 
   const Problem &problem;
@@ -157,8 +161,39 @@ void Chooser::addSplits(Way way) {
   }
 }
 
-/// Without times the way that fills the card once.
+/// Times that were measured.
+void Chooser::refine() {
+  std::shared_ptr<const RefinementFile> file = refinementInUse();
+  if (!file)
+    return;
+  const RefinementEntry *entry = file->find(problem, plan, refined);
+  refined = "refinement `" + file->path + "`: " + refined;
+  if (!entry)
+    return;
+  int count = 0;
+  for (Way &way : found)
+    for (const Candidate &known : entry->ways)
+      if (way.kernel->name == known.kernel && way.compute == known.compute &&
+          way.tiles.heads == known.headTile &&
+          way.tiles.candidates == known.candidateTile &&
+          way.tiles.warps == known.warps && way.tiles.roles == known.roles &&
+          way.splits == known.numSplits && way.merge == known.merge) {
+        way.measured = known.measured;
+        ++count;
+      }
+  refined += ", of " + std::to_string(count) + " of " +
+             std::to_string(found.size()) + " ways";
+}
+
+/// Of measured ways the fastest. Without any times the way that fills the card
+/// once.
 size_t Chooser::best() const {
+  const Way *fastest = nullptr;
+  for (const Way &way : found)
+    if (way.measured && (!fastest || *way.measured < *fastest->measured))
+      fastest = &way;
+  if (fastest)
+    return static_cast<size_t>(fastest - found.data());
   auto timed = [](const Way &way) { return way.microseconds.has_value(); };
   size_t taken = 0;
   if (!std::any_of(found.begin(), found.end(), timed)) {
@@ -211,7 +246,7 @@ void Chooser::addMode(const Implementation &kernel, const Problem &inMode) {
     all = allTilesOf(kernel.name, inMode);
   for (Tiles &tiles : all)
     try {
-      addTiles({&kernel, inMode.compute, std::move(tiles), 1, "none", {}});
+      addTiles({&kernel, inMode.compute, std::move(tiles), 1, "none", {}, {}});
     } catch (const ArgumentError &) { // too many CTAs; others have fewer
       if (!tooMany)
         tooMany = std::current_exception();
@@ -260,6 +295,7 @@ std::vector<Way> Chooser::ways() {
     throw UnsupportedError("merge `" + problem.merge + "`: " + declinedForm);
   if (found.empty())
     throw UnsupportedError("no kernel takes the problem: " + declined);
+  refine();
   size_t taken = best();
   std::rotate(found.begin(), found.begin() + static_cast<ptrdiff_t>(taken),
               found.begin() + static_cast<ptrdiff_t>(taken) + 1);
@@ -280,7 +316,11 @@ std::string timeText(const Way &way) {
     return "no predicted time";
   char text[48];
   std::snprintf(text, sizeof text, "predicted %.1f us", *way.microseconds);
-  return text;
+  if (!way.measured)
+    return text;
+  char measured[48];
+  std::snprintf(measured, sizeof measured, ", measured %.1f us", *way.measured);
+  return std::string(text) + measured;
 }
 } // namespace
 
@@ -311,6 +351,7 @@ Way choose(const Problem &problem, Plan &plan) {
     candidate.numSplits = way.splits;
     candidate.merge = way.merge;
     candidate.microseconds = way.microseconds;
+    candidate.measured = way.measured;
     candidate.taken = &way == &ways.front();
     candidate.why = candidate.taken ? "taken, " : "passed over, ";
     if (candidate.taken && ways.size() == 1)
@@ -318,6 +359,8 @@ Way choose(const Problem &problem, Plan &plan) {
     candidate.why += timeText(way);
     plan.candidates.push_back(std::move(candidate));
   }
+  if (!chooser.refined.empty())
+    plan.reasons.push_back(chooser.refined);
   for (Candidate &other : chooser.others)
     plan.candidates.push_back(std::move(other));
   return ways.front();

@@ -23,6 +23,7 @@ struct Way {
   int64_t splits = 1;
   const char *merge = "none";
   std::optional<double> microseconds; ///< nothing: no estimate for the card
+  std::optional<double> measured;     ///< by a refinement
 };
 
 /// The card that times are predicted for: of the cards of the target the one

@@ -4,6 +4,7 @@
 #include "Choice.h"
 #include "KernelWork.h"
 #include "ProblemChecks.h"
+#include "RefinementFile.h"
 #include "Text.h"
 #include "mlatile/Runtime/Plan.h"
 #include "mlatile/Target/Card.h"
@@ -44,6 +45,7 @@ std::shared_ptr<const Plan> makePlan(const Problem &problem) {
   plan.numSplits = way.splits;
   plan.merge = way.merge;
   plan.predictedMicroseconds = way.microseconds;
+  plan.measuredMicroseconds = way.measured;
   way.kernel->build(problem, plan, way.tiles);
   return std::make_shared<const Plan>(std::move(plan));
 }
@@ -57,16 +59,30 @@ public:
     auto it = plans.find(key);
     return it == plans.end() ? nullptr : it->second;
   }
-  void insert(const std::string &key, std::shared_ptr<const Plan> plan) {
+  /// Of what was planned before clear() nothing is kept.
+  void insert(const std::string &key, std::shared_ptr<const Plan> plan,
+              uint64_t madeIn) {
     std::lock_guard lock(mutex);
+    if (madeIn != cleared)
+      return;
     if (plans.size() >= 4096)
       plans.clear();
     plans.emplace(key, std::move(plan));
+  }
+  void clear() {
+    std::lock_guard lock(mutex);
+    plans.clear();
+    ++cleared;
+  }
+  uint64_t timesCleared() {
+    std::lock_guard lock(mutex);
+    return cleared;
   }
 
 private:
   std::mutex mutex;
   std::unordered_map<std::string, std::shared_ptr<const Plan>> plans;
+  uint64_t cleared = 0;
 };
 
 PlanMemo &memo() {
@@ -79,10 +95,13 @@ std::shared_ptr<const Plan> plan(const Problem &problem) {
   std::string key = problem.key();
   if (std::shared_ptr<const Plan> known = memo().find(key))
     return known;
+  uint64_t begun = memo().timesCleared();
   std::shared_ptr<const Plan> made = makePlan(problem);
-  memo().insert(key, made);
+  memo().insert(key, made, begun);
   return made;
 }
+
+void forgetPlans() { memo().clear(); }
 
 Support supported(const Problem &problem) noexcept {
   try {
@@ -149,6 +168,8 @@ static void printCandidates(const Plan &plan, std::ostringstream &text) {
       way += ", " + std::to_string(c.numSplits) + " splits";
     std::string time = c.microseconds ? microsecondsText(*c.microseconds)
                                       : "no predicted time";
+    if (c.measured)
+      time += ", measured " + microsecondsText(*c.measured);
     if (c.numSplits > 1)
       time = c.merge + " " + time;
     if (c.taken)

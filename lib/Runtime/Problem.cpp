@@ -183,6 +183,7 @@ std::string Problem::key() const {
   string(merge);
   string(target);
   number(numSMs);
+  string(card);
   auto pairs = [&](const std::map<std::string, std::string> &map) {
     text << map.size() << '|';
     for (const auto &[name, value] : map) {

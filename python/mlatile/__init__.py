@@ -17,11 +17,12 @@ from .device import preload  # noqa: E402
 from .kernels import Kernel, compile, load  # noqa: E402
 from .operation import sparse_mla  # noqa: E402
 from .planning import plan, supported  # noqa: E402
+from .refinement import refine, refine_by, use_refinement  # noqa: E402
 
 __all__ = [
     "ArgumentError", "CompileError", "Error", "Kernel", "KernelSource", "LaunchError", "Plan", "Support",
-    "UnsupportedError", "compile", "formats", "load", "merge_states", "plan", "preload", "sparse_mla", "supported",
-    "targets",
+    "UnsupportedError", "compile", "formats", "load", "merge_states", "plan", "preload", "refine", "refine_by",
+    "sparse_mla", "supported", "targets", "use_refinement",
 ]
 
 

@@ -85,12 +85,7 @@ def compile(plan, target=None, dump_dir=None):
     if not isinstance(plan, _mlatile.Plan):
         raise wrong("plan", f"expected a Plan, got {plan!r}")
     if optional_text("target", target) is not None:
-        problem = plan.problem
-        problem.target = target
-        # The same work on another target: nothing is chosen again.
-        problem.kernel = plan.kernel
-        problem.num_splits = plan.num_splits
-        plan = _mlatile.plan(problem)
+        plan = _on_target(plan, target)
     parts = _mlatile.kernels_of(plan)
     if not parts:
         raise wrong("plan", "expected a plan with rows, got one without a launch")
@@ -100,6 +95,21 @@ def compile(plan, target=None, dump_dir=None):
             _mlatile.dump_kernel(part, folder)
         part.ptx  # errors come from here, not from the first use
     return Kernel(parts)
+
+
+def _on_target(plan, target):
+    """The same work on another target: nothing is chosen again, unless what was taken cannot be there."""
+    problem = plan.problem
+    problem.target = target
+    other = _mlatile.plan(problem)
+    names = "kernel", "compute", "head_tile", "candidate_tile", "roles", "num_splits", "merge"
+    way = [plan.candidates[0][name] for name in names]
+    for i, candidate in enumerate(other.candidates):
+        if way == [candidate[name] for name in names]:
+            return _mlatile.plan(_mlatile.asking(other, i))
+    problem.kernel = plan.kernel
+    problem.num_splits = plan.num_splits
+    return _mlatile.plan(problem)
 
 
 def _folder(name, path):

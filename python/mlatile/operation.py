@@ -51,23 +51,15 @@ def sparse_mla(
     UnsupportedError, CompileError or LaunchError, all before anything is written
     but the last.
     """
-    kernel, source = kernel_and_source(kernel)
     return_lse = boolean("return_lse", return_lse)
     call = _mlatile.prepare(
-        dict(
-            q=bytes_of_float8(q), kv_cache=bytes_of_float8(kv_cache), indices=indices,
-            kv_format=text("kv_format", kv_format), page_size=integer("page_size", page_size),
-            sm_scale=real("sm_scale", sm_scale), topk_length=topk_length,
-            extra_kv_cache=bytes_of_float8(extra_kv_cache), extra_indices=extra_indices,
-            extra_topk_length=extra_topk_length,
-            extra_page_size=optional_integer("extra_page_size", extra_page_size),
-            extra_kv_format=optional_text("extra_kv_format", extra_kv_format), attn_sink=attn_sink, out=out,
-            lse=lse, return_lse=return_lse, lse_base=text("lse_base", lse_base), kernel=kernel, source=source,
-            compute=text("compute", compute), num_splits=optional_integer("num_splits", num_splits),
-            page_stride=optional_integer("page_stride", page_stride),
-            extra_page_stride=optional_integer("extra_page_stride", extra_page_stride),
-            row_stride=optional_integer("row_stride", row_stride), workspace=workspace,
-            has_stream=stream is not None, stream=stream_handle(stream, q), device=optional_text("device", device),
+        values_of(
+            q, kv_cache, indices, kv_format=kv_format, page_size=page_size, sm_scale=sm_scale, topk_length=topk_length,
+            extra_kv_cache=extra_kv_cache, extra_indices=extra_indices, extra_topk_length=extra_topk_length,
+            extra_page_size=extra_page_size, extra_kv_format=extra_kv_format, attn_sink=attn_sink, out=out, lse=lse,
+            return_lse=return_lse, lse_base=lse_base, kernel=kernel, compute=compute, num_splits=num_splits,
+            page_stride=page_stride, extra_page_stride=extra_page_stride, row_stride=row_stride, workspace=workspace,
+            stream=stream, device=device,
         )
     )
     if call.needs_out:
@@ -81,6 +73,30 @@ def sparse_mla(
     if stats is not None:
         options.stats.append(stats)
     return (out, lse) if return_lse else out
+
+
+def values_of(
+    q, kv_cache, indices, *, kv_format, page_size, sm_scale, topk_length, extra_kv_cache, extra_indices,
+    extra_topk_length, extra_page_size, extra_kv_format, attn_sink, out, lse, return_lse, lse_base, kernel, compute,
+    num_splits, page_stride, extra_page_stride, row_stride, workspace, stream, device,
+):
+    """Arguments of a call as the extension takes them."""
+    kernel, source = kernel_and_source(kernel)
+    return dict(
+        q=bytes_of_float8(q), kv_cache=bytes_of_float8(kv_cache), indices=indices,
+        kv_format=text("kv_format", kv_format), page_size=integer("page_size", page_size),
+        sm_scale=real("sm_scale", sm_scale), topk_length=topk_length,
+        extra_kv_cache=bytes_of_float8(extra_kv_cache), extra_indices=extra_indices,
+        extra_topk_length=extra_topk_length,
+        extra_page_size=optional_integer("extra_page_size", extra_page_size),
+        extra_kv_format=optional_text("extra_kv_format", extra_kv_format), attn_sink=attn_sink, out=out,
+        lse=lse, return_lse=boolean("return_lse", return_lse), lse_base=text("lse_base", lse_base), kernel=kernel,
+        source=source, compute=text("compute", compute), num_splits=optional_integer("num_splits", num_splits),
+        page_stride=optional_integer("page_stride", page_stride),
+        extra_page_stride=optional_integer("extra_page_stride", extra_page_stride),
+        row_stride=optional_integer("row_stride", row_stride), workspace=workspace,
+        has_stream=stream is not None, stream=stream_handle(stream, q), device=optional_text("device", device),
+    )
 
 
 def _allocate(name, call, q, shape, dtype):

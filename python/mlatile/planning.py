@@ -39,12 +39,23 @@ def _problem(
     return p
 
 
+def problem_of(
+    *, num_tokens, num_heads, width, kv_format, page_size, extra_width=None, extra_page_size=None,
+    extra_kv_format=None, has_sink=False, page_stride=None, row_stride=None, compute="auto", kernel="auto",
+    num_splits=None, target=None, num_sms=None, has_topk_length=False, return_lse=False, lse_base="2",
+    extra_page_stride=None, has_extra_topk_length=False, merge="auto",
+):
+    """The problem of the keywords of `plan`."""
+    return _problem(**locals())
+
+
 def _use_device(p):
     """The target and size of the CUDA device, where there is one of ours."""
     device = _mlatile.cuda_device(0)
     if device is None or not device["target"]:
         return
     p.target = device["target"]
+    p.card = device["name"]
     if p.num_sms is None:
         p.num_sms = device["sms"]
 

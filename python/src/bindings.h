@@ -60,6 +60,9 @@ std::vector<int64_t> elementStrides(const char *argument,
 /// Strides of a C-contiguous array.
 std::vector<int64_t> compactStrides(const std::vector<int64_t> &shape);
 
+/// Measured ways as dictionaries: the candidate and its error.
+py::list measuredWays(const std::vector<MeasuredWay> &ways);
+
 void bindPlans(py::module_ &module);
 void bindCalls(py::module_ &module);
 void bindKernels(py::module_ &module);

@@ -41,9 +41,7 @@ private:
   std::vector<py::object> &owners;
 };
 
-HeldCall prepareCall(const py::dict &values) {
-  HeldCall held{{}, CallStream(values["stream"].cast<uintptr_t>()), {}};
-  Reader read(values, held.stream, held.owners);
+Arguments readArguments(const py::dict &values, Reader &read) {
   Arguments a;
   a.q = read.tensor("q");
   a.kvCache = read.tensor("kv_cache");
@@ -73,8 +71,28 @@ HeldCall prepareCall(const py::dict &values) {
   read.value("device", a.device);
   if (!values["source"].is_none())
     a.source = values["source"].cast<std::shared_ptr<KernelSource>>();
-  held.call = prepare(a);
+  return a;
+}
+
+HeldCall prepareCall(const py::dict &values) {
+  HeldCall held{{}, CallStream(values["stream"].cast<uintptr_t>()), {}};
+  Reader read(values, held.stream, held.owners);
+  held.call = prepare(readArguments(values, read));
   return held;
+}
+
+py::list refineCall(const py::dict &values, const std::string &path,
+                    double within, int64_t most) {
+  CallStream stream(values["stream"].cast<uintptr_t>());
+  std::vector<py::object> owners;
+  Reader read(values, stream, owners);
+  Arguments arguments = readArguments(values, read);
+  std::vector<MeasuredWay> ways;
+  {
+    py::gil_scoped_release release;
+    ways = refine(arguments, path, {within, most}, stream.handle());
+  }
+  return measuredWays(ways);
 }
 
 void give(HeldCall &held, const char *name, py::handle array,
@@ -127,6 +145,7 @@ void bindCalls(py::module_ &module) {
           py::arg("seed") = 0, py::arg("checked") = false,
           py::arg("stats") = false);
   module.def("prepare", &prepareCall);
+  module.def("refine", &refineCall);
 }
 
 } // namespace mlatile::python

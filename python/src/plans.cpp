@@ -38,7 +38,35 @@ py::dict formatDict(const CacheFormat &f) {
   d["extra_pool_only"] = f.extraPoolOnly;
   return d;
 }
+
+py::dict candidateDict(const Candidate &c) {
+  py::dict d;
+  d["kernel"] = c.kernel;
+  d["compute"] = c.compute;
+  d["head_tile"] = c.headTile;
+  d["candidate_tile"] = c.candidateTile;
+  d["warps"] = c.warps;
+  d["roles"] = c.roles.empty() ? py::object(py::none()) : py::str(c.roles);
+  d["num_splits"] = c.numSplits;
+  d["merge"] = c.merge;
+  d["us"] = c.microseconds;
+  d["measured_us"] = c.measured;
+  d["taken"] = c.taken;
+  d["why"] = c.why;
+  return d;
+}
 } // namespace
+
+py::list measuredWays(const std::vector<MeasuredWay> &ways) {
+  py::list list;
+  for (const MeasuredWay &way : ways) {
+    py::dict d = candidateDict(way.candidate);
+    d["error"] =
+        way.error.empty() ? py::object(py::none()) : py::str(way.error);
+    list.append(d);
+  }
+  return list;
+}
 
 void bindPlans(py::module_ &module) {
   py::class_<KernelSource, std::shared_ptr<KernelSource>>(module,
@@ -89,6 +117,7 @@ void bindPlans(py::module_ &module) {
       .def_readwrite("params", &Problem::params)
       .def_readwrite("target", &Problem::target)
       .def_readwrite("num_sms", &Problem::numSMs)
+      .def_readwrite("card", &Problem::card)
       .def_property(
           "source",
           [](const Problem &p) {
@@ -114,29 +143,15 @@ void bindPlans(py::module_ &module) {
           })
       .def_readonly("merge", &Plan::merge)
       .def_readonly("predicted_us", &Plan::predictedMicroseconds)
+      .def_readonly("measured_us", &Plan::measuredMicroseconds)
       .def_readonly("workspace_bytes", &Plan::workspaceBytes)
       .def_readonly("counter_bytes", &Plan::counterBytes)
       .def_readonly("reasons", &Plan::reasons)
       .def_property_readonly("candidates",
                              [](const Plan &plan) {
                                py::list list;
-                               for (const Candidate &c : plan.candidates) {
-                                 py::dict d;
-                                 d["kernel"] = c.kernel;
-                                 d["compute"] = c.compute;
-                                 d["head_tile"] = c.headTile;
-                                 d["candidate_tile"] = c.candidateTile;
-                                 d["warps"] = c.warps;
-                                 d["roles"] = c.roles.empty()
-                                                  ? py::object(py::none())
-                                                  : py::str(c.roles);
-                                 d["num_splits"] = c.numSplits;
-                                 d["merge"] = c.merge;
-                                 d["us"] = c.microseconds;
-                                 d["taken"] = c.taken;
-                                 d["why"] = c.why;
-                                 list.append(d);
-                               }
+                               for (const Candidate &c : plan.candidates)
+                                 list.append(candidateDict(c));
                                return list;
                              })
       .def_property_readonly("launches",
@@ -170,6 +185,35 @@ void bindPlans(py::module_ &module) {
 
   module.def("plan", [](const Problem &p) { return handle(plan(p)); });
   module.def("supported", [](const Problem &p) { return supported(p); });
+
+  // Of one of its candidates.
+  module.def("asking", [](const Plan &plan, size_t candidate) {
+    return asking(plan.problem, plan.candidates.at(candidate));
+  });
+  module.def("use_refinement", &useRefinement);
+  module.def("refine_by", [](const py::function &measure,
+                             const std::string &path, const std::string &card,
+                             const Problem &problem, double within,
+                             int64_t most) {
+    std::vector<MeasuredWay> ways =
+        measureWays(problem, {within, most}, [&](const Plan &plan) {
+          try {
+            return measure(handle(std::make_shared<const Plan>(plan)))
+                .cast<double>();
+          } catch (py::error_already_set &error) {
+            // An error of ours is that way's; others end it all.
+            if (!error.matches(
+                    py::module_::import("mlatile._mlatile").attr("Error")))
+              throw;
+            throw Error(py::str(error.value()).cast<std::string>());
+          } catch (const py::cast_error &) {
+            throw ArgumentError("measure", "expected it to give microseconds");
+          }
+        });
+    std::shared_ptr<const Plan> planned = plan(problem);
+    keepTimes(path, {card, planned->target, planned->numSMs}, problem, ways);
+    return measuredWays(ways);
+  });
 
   module.def("formats", [] {
     py::list list;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FloorKernels.h"
 
+#include "mlatile/Runtime/Refinement.h"
+
 #include <set>
 
 namespace mlatile::bench {
@@ -97,8 +99,9 @@ std::vector<Problem> waysOf(const Problem &problem) {
         add(way);
       }
     }
-    way.merge = problem.merge;
   }
+  for (const Candidate &near : waysToMeasure(problem))
+    add(asking(problem, near));
   return ways;
 }
 

@@ -56,6 +56,7 @@ std::vector<NamedProblem> inAllWays(const std::vector<NamedProblem> &problems) {
   std::vector<NamedProblem> all;
   for (const NamedProblem &named : problems) {
     bool planned = true;
+    auto whole = std::make_shared<const Problem>(named.problem);
     for (Problem &way : waysOf(named.problem)) {
       std::string name = named.name;
       if (!planned) {
@@ -69,7 +70,7 @@ std::vector<NamedProblem> inAllWays(const std::vector<NamedProblem> &problems) {
           name += " x" + std::to_string(*way.numSplits);
       }
       planned = false;
-      all.push_back({std::move(name), std::move(way), named.skip});
+      all.push_back({std::move(name), std::move(way), named.skip, whole});
     }
   }
   return all;

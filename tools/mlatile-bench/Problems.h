@@ -6,6 +6,7 @@
 
 #include "mlatile/Runtime/Problem.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct NamedProblem {
   std::string name;
   Problem problem;
   double skip = 0; ///< fraction of the entries
+  /// The problem of which this is one way; null: it is none's.
+  std::shared_ptr<const Problem> whole = nullptr;
 };
 
 /// Problems of a JSON file (parseProblems). "name" names one, else its place

@@ -4,6 +4,7 @@
 #include "Bench.h"
 #include "ProblemOptions.h"
 #include "Roofline.h"
+#include "mlatile/Runtime/Refinement.h"
 
 #include <cstdio>
 #include <fstream>
@@ -18,7 +19,7 @@ struct CommandLine {
   run::JobOptions job;
   BenchOptions bench;
   std::vector<std::string> folders;
-  std::string problems, only, svg, jsonFile;
+  std::string problems, only, svg, jsonFile, refine;
   int64_t poolMiB = 2048, flushMiB = 256;
   bool json = false, allCandidates = false, withoutFloors = false;
 };
@@ -42,9 +43,14 @@ void addOptions(CLI::App &app, CommandLine &line) {
                  "those of the file whose name this regular expression finds")
       ->needs(problems);
   run::addPlanOptions(app, line.job);
-  app.add_flag("--all-candidates", line.allCandidates,
-               "every kernel that takes the problem, and one with splits in "
-               "1, 2, 4, ..., besides the planned way");
+  CLI::Option *all = app.add_flag(
+      "--all-candidates", line.allCandidates,
+      "every kernel that takes the problem, and one with splits in 1, 2, 4, "
+      "..., and what is predicted to be near the fastest, besides the planned "
+      "way");
+  app.add_option("--refine", line.refine,
+                 "keeps the times in this file, for later plans")
+      ->needs(all);
   run::addFolderOption(app, line.folders);
   app.add_option("--calls", protocol.calls,
                  "calls of a graph, fewer where a call is long")
@@ -99,8 +105,30 @@ void setDevice(CommandLine &line) {
     throw UnsupportedError(whyNoCudaDevice(line.bench.ordinal));
   for (NamedProblem &named : line.bench.problems) {
     named.problem.target = device->target;
+    named.problem.card = device->name;
     if (!named.problem.numSMs)
       named.problem.numSMs = device->sms;
+  }
+}
+
+/// The measured ways of each problem, for later plans.
+void keepRefinement(const Results &results, const std::string &path) {
+  for (size_t begin = 0, end = 0; begin < results.rows.size(); begin = end) {
+    std::shared_ptr<const Problem> whole = results.rows[begin].named.whole;
+    std::vector<MeasuredWay> ways;
+    int64_t sms = results.device.sms;
+    for (; end < results.rows.size() && results.rows[end].named.whole == whole;
+         ++end) {
+      const Result &row = results.rows[end];
+      if (!row.error.empty() || !row.plan)
+        continue;
+      MeasuredWay way{row.plan->candidates.front(), ""};
+      way.candidate.measured = row.time.median;
+      sms = row.plan->numSMs;
+      ways.push_back(std::move(way));
+    }
+    keepTimes(path, {results.device.name, results.device.target, sms}, *whole,
+              ways);
   }
 }
 
@@ -157,6 +185,8 @@ int runLine(const CLI::App &app, CommandLine &line) {
     print(json);
   if (!line.jsonFile.empty())
     writeFile(line.jsonFile, json);
+  if (!line.refine.empty())
+    keepRefinement(results, line.refine);
   if (!line.svg.empty())
     writeFile(line.svg, rooflineSvg(results));
   for (const Result &row : results.rows)

@@ -14,6 +14,7 @@
 #include "mlatile/Runtime/KernelSpec.h"
 #include "mlatile/Runtime/Plan.h"
 #include "mlatile/Runtime/Problem.h"
+#include "mlatile/Runtime/Refinement.h"
 #include "mlatile/Runtime/Tensor.h"
 #include "mlatile/Target/Card.h"
 #include "mlatile/Target/Format.h"

@@ -6,7 +6,9 @@
 #include "Graph.h"
 #include "Soak.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
+#include <filesystem>
 
 using namespace mlatile;
 using namespace mlatile::run;
@@ -139,6 +141,68 @@ TEST(Cuda, GridsThatTheDeviceCannotRunAtOnceAreRefused) {
   unsetenv("FAKE_OCCUPANCY");
   EXPECT_HAS(text, "its CTAs wait for each other, and of 24 the device runs 0 "
                    "at the same time");
+}
+
+/// The arrays of SmallArrays on a device.
+struct DeviceArrays {
+  SmallArrays host;
+  std::vector<DeviceBuffer> buffers;
+
+  template <typename T>
+  void place(Tensor &tensor, const std::vector<T> &values) {
+    buffers.emplace_back(values.size() * sizeof(T));
+    buffers.back().upload(values.data(), values.size() * sizeof(T));
+    tensor.data = buffers.back().data();
+    tensor.place = {true, 0};
+  }
+  Arguments arguments() {
+    Arguments a = host.arguments();
+    place(a.q, host.q);
+    place(a.kvCache, host.pool);
+    place(a.indices, host.indices);
+    return a;
+  }
+};
+
+/// Each kernel takes 10 us here, and a merge is one more.
+TEST(Cuda, RefinementMeasuresOnTheDevice) {
+  DeviceArrays arrays;
+  Arguments arguments = arrays.arguments();
+  std::string path = testing::TempDir() + "cuda-refinement.json";
+  std::filesystem::remove(path);
+  DeviceStream stream;
+  {
+    DeviceGraph graph(stream, [&] {
+      std::string text = errorOf<ArgumentError>(
+          [&] { refine(arguments, path, {}, stream.handle()); });
+      EXPECT_EQ(text, "argument `stream`: expected one that is not being "
+                      "captured, since nothing may be measured in a capture");
+    });
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  std::vector<MeasuredWay> ways = refine(arguments, path, {3, 12});
+  ASSERT_EQ(ways.size(), 12u);
+  for (const MeasuredWay &way : ways) {
+    EXPECT_EQ(way.error, "");
+    bool two =
+        way.candidate.merge == "launch" || way.candidate.merge == "dependent";
+    EXPECT_NEAR(way.candidate.measured.value_or(0), two ? 20 : 10, 0.5);
+  }
+  useRefinement(path);
+  std::shared_ptr<const Plan> planned = prepare(arguments).plan;
+  EXPECT_EQ(planned->measuredMicroseconds, ways.front().candidate.measured);
+  EXPECT_EQ(planned->launches.size(), 1u);
+  EXPECT_EQ(planned->problem.card, "fake card");
+  EXPECT_HAS(planned->explain(), "times of `fake card` (sm_120a, 188 SMs), of "
+                                 "12 of ");
+  useRefinement("");
+  // A way that fails stands among the others.
+  setenv("FAKE_OCCUPANCY", "0", 1);
+  ways = refine(arguments, path, {3, 12});
+  unsetenv("FAKE_OCCUPANCY");
+  for (const MeasuredWay &way : ways)
+    EXPECT_EQ(way.candidate.merge == "slices", !way.error.empty()) << way.error;
+  std::filesystem::remove(path);
 }
 
 TEST(Cuda, CapturesThatWouldAllocateAreRefused) {

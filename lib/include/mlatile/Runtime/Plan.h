@@ -39,6 +39,7 @@ struct Candidate {
   int64_t numSplits = 1;
   std::string merge = "none";
   std::optional<double> microseconds; ///< predicted
+  std::optional<double> measured;     ///< microseconds, by a refinement
   bool taken = false;
   std::string why; ///< of being taken, passed over, or unable
 };
@@ -61,6 +62,7 @@ struct Plan {
   std::string roles;          ///< as the candidate's
   std::string merge = "none"; ///< "launch", "dependent", "slices", "cluster"
   std::optional<double> predictedMicroseconds; ///< by estimated counts
+  std::optional<double> measuredMicroseconds;  ///< by a refinement
   int64_t workspaceBytes = 0;                  ///< exact; 256-aligned base
   int64_t counterBytes = 0; ///< leading bytes that must be zero at first use
   PartialLayout partials;   ///< empty unless numSplits > 1

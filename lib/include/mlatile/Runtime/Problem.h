@@ -59,8 +59,11 @@ struct Problem {
   /// Parameters of the attention kernel in the place of the planned ones (BH,
   /// BN, WARPS, ROLES), to measure others.
   std::map<std::string, std::string> params;
-  std::string target;                         ///< empty: "sm_120a"
-  std::optional<int64_t> numSMs;              ///< default: the card table's
+  std::string target;            ///< empty: "sm_120a"
+  std::optional<int64_t> numSMs; ///< default: the card table's
+  /// The device's name, as the driver says it: measured times of others do not
+  /// count. Empty: any card with that target and number of SMs.
+  std::string card;
   std::shared_ptr<const KernelSource> source; ///< null: the built-in kernels
 
   /// Format of the second cache; meaningful where there is one.
