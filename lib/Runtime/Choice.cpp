@@ -22,9 +22,6 @@ namespace {
 constexpr const Implementation *kImplementations[] = {&kDecode, &kPrefill,
                                                       &kSwapAB};
 constexpr int64_t kSplitCounts[] = {1, 2, 4, 8, 16, 32, 64};
-/// Tiles of a split at least: with one the loop loads nothing ahead, and times
-/// of such splits are not well known.
-constexpr int64_t kLeastTiles = 2;
 /// CTAs of an SM for which splits are tried that fill the card's SMs.
 constexpr int64_t kMostResident = 4;
 /// Predicted times this near are equal: fewer splits and the merge that asks
@@ -71,7 +68,7 @@ std::set<int64_t> Chooser::splitCounts(int64_t ctas, int64_t tiles) const {
   std::set<int64_t> counts;
   constexpr int64_t one = 1;
   auto tryCount = [&](int64_t count) {
-    count = std::clamp<int64_t>(count, 1, std::max(tiles / kLeastTiles, one));
+    count = std::clamp<int64_t>(count, 1, std::max(tiles, one));
     counts.insert(ceilDiv(tiles, ceilDiv(tiles, count)));
   };
   for (int64_t count : kSplitCounts)
