@@ -11,10 +11,11 @@
 
 namespace mlatile {
 namespace {
-// Tile of the merge: BH, BD and WARPS. A thread has 16 bytes of a split; with
-// one head nothing in a tile is out of range, so that no load has to be waited
-// for before the next one is issued.
-constexpr int64_t kMergeHeads = 1;
+// Tile of the merge: BH, BD and WARPS. A thread has 16 bytes of a split for each
+// head. With heads that come out even nothing in a tile is out of range, so that
+// no load has to be waited for before the next one is issued. Several heads share
+// what a CTA computes besides; one each is sooner done where CTAs are few.
+constexpr int64_t kMergeHeads = 4, kManyMerged = 1024;
 constexpr int64_t kMergeWarps = 4;
 // In the order in which they are taken where times are equal.
 constexpr MergeForm kForms[] = {
@@ -24,8 +25,15 @@ constexpr MergeForm kForms[] = {
     {"launch"},
 };
 
-std::map<std::string, std::string> mergeTile() {
-  return {{"BH", std::to_string(kMergeHeads)},
+int64_t mergeHeads(const Problem &problem) {
+  return problem.numHeads % kMergeHeads == 0 &&
+                 problem.numTokens * problem.numHeads >= kManyMerged
+             ? kMergeHeads
+             : 1;
+}
+
+std::map<std::string, std::string> mergeTile(const Problem &problem) {
+  return {{"BH", std::to_string(mergeHeads(problem))},
           {"BD", std::to_string(mergeColumns(kMergeWarps))},
           {"WARPS", std::to_string(kMergeWarps)}};
 }
@@ -46,7 +54,7 @@ KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
   KernelSpec spec;
   spec.file = "decode";
   spec.symbol = "merge";
-  spec.params = mergeTile();
+  spec.params = mergeTile(problem);
   spec.params["HAS_SINK"] = boolean(problem.hasSink);
   spec.params["LSE"] = std::to_string(static_cast<int>(problem.lse));
   if (hasParameter(problem, "AT_ONCE"))
@@ -176,12 +184,12 @@ std::optional<std::string> declineMerge(const MergeForm &form,
 
 int64_t mergeCtas(const Problem &problem) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  return problem.numTokens * ceilDiv(problem.numHeads, kMergeHeads) *
+  return problem.numTokens * ceilDiv(problem.numHeads, mergeHeads(problem)) *
          ceilDiv(format.dimV(), mergeColumns(kMergeWarps));
 }
 
 std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits) {
-  auto params = mergeTile();
+  auto params = mergeTile(problem);
   params["AT_ONCE"] = atOnce(splits);
   return estimateWork("merge", params, problem, splits);
 }
