@@ -127,6 +127,9 @@ std::optional<std::string> declineCluster(const Problem &problem,
   if (splits > kMostClustered)
     return "expected at most " + std::to_string(kMostClustered) +
            " splits, the blocks of a cluster, got " + std::to_string(splits);
+  if (!tiles.roles.empty())
+    return "blocks of a cluster read tiles of equal warps, not those of roles `" +
+           tiles.roles + "`";
   if (problem.merge != "auto")
     return std::nullopt;
   if (!targetNamed(plan.target).has(Feature::FastClusters))
