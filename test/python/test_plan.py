@@ -132,3 +132,19 @@ def test_main_job():
     assert report["plan"]["num_splits"] == 3
     wrong = subprocess.run([*job, "--compute", "fp8", "--target", "sm_90a"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "compute `fp8` needs mma of e4m3 with block scaling, which target `sm_90a` has not" in wrong.stderr
+
+
+@pytest.mark.parametrize("problem, target, same", [
+    (dict(num_tokens=64, num_heads=64, target="sm_90a"), "sm_120a", True),
+    (dict(num_tokens=64, num_heads=128, target="sm_90a"), "sm_120a", False),  # 64 heads with roles have no room there
+    (dict(num_tokens=4096, num_heads=64, target="sm_120a"), "sm_121a", True),
+    (dict(num_tokens=4096, num_heads=64, target="sm_120a"), "sm_90a", False),  # it has no FP8
+])
+def test_a_plan_is_compiled_for_another_target(problem, target, same):
+    """In the way that was taken, where that can be."""
+    plan = mlatile.plan(**problem, width=2048, kv_format="dsv4", page_size=64)
+    assert plan.roles
+    own, other = (mlatile.compile(plan, target=name).meta for name in (plan.target, target))
+    names = "BH", "BN", "WARPS", "ROLES", "FP8"
+    assert ([own["params"][name] for name in names] == [other["params"][name] for name in names]) == same
+    assert other["target"] == target and own["target"] == plan.target

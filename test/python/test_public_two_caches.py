@@ -37,7 +37,10 @@ def test_c06_extra_pages_of_every_size(check_case, kernel, heads, page_size):
 def test_c06_page_sizes_share_a_kernel(kv_format, extra):
     shape = dict(num_tokens=2, num_heads=8, width=128, page_size=64, kv_format=kv_format, extra_kv_format=extra, num_splits=1,
                  target="sm_120a")
-    names = {mlatile.plan(**shape, extra_width=width, extra_page_size=size).launches[0]["kernel"]
+    for width in (512, 128, 64, 2051):  # the mode may depend on it
+        names = {mlatile.plan(**shape, extra_width=width, extra_page_size=size).launches[0]["kernel"] for size in (32, 2, 2304, 1)}
+        assert len(names) == 1
+    names = {mlatile.plan(**shape, compute="bf16", extra_width=width, extra_page_size=size).launches[0]["kernel"]
              for width, size in ((512, 32), (128, 2), (64, 2304), (2051, 1))}
     assert len(names) == 1
 

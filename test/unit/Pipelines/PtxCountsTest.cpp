@@ -162,7 +162,9 @@ $COMPUTE:
 	ret;)"));
   ASSERT_EQ(counts.loops.size(), 2u);
   EXPECT_EQ(counts.loops[0].bulkCopies, 1u);
+  EXPECT_EQ(counts.loops[0].warps, 1u);
   EXPECT_EQ(counts.loops[1].mma, (Mma{{"m16n8k16.bf16", 3}}));
+  EXPECT_EQ(counts.loops[1].warps, 3u);
 }
 
 TEST(PtxCounts, WithoutLoops) {

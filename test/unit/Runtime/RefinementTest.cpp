@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -37,8 +36,8 @@ double clockOf(const Plan &plan) {
 class Refinement : public testing::Test {
 protected:
   Refinement() {
-    path = testing::TempDir() + "refinement-" + std::to_string(std::rand()) +
-           ".json";
+    const auto *test = testing::UnitTest::GetInstance()->current_test_info();
+    path = testing::TempDir() + "refinement-" + test->name() + ".json";
     std::filesystem::remove(path);
   }
   ~Refinement() override {

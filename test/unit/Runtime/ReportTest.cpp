@@ -62,6 +62,32 @@ TEST(Report, InnerLoopsThatWereCountedOnce) {
             2);
 }
 
+/// What the roles of a loop do counts beside their sums: the slowest decides.
+TEST(Report, RolesOfALoop) {
+  auto role = [](int warps, int instructions, int barriers) {
+    Json part = loop(32);
+    part["warps"] = warps;
+    part["instructions"] = instructions;
+    part["named_barriers"] = barriers;
+    return part;
+  };
+  auto params = decodeParams();
+  params["BH"] = "32";
+  params["ROLES"] = "4+4+4";
+  auto us = [&](const Json &roles) {
+    Json one = loop(32);
+    one["instructions"] = 1000; // so that the SM is not what is busy
+    one["roles"] = roles;
+    Json report = reportOf(kernel(Json::array({one}), params));
+    return report["predicted"]["h200"]["us"].get<double>();
+  };
+  double even = us({role(4, 6000, 0), role(4, 6000, 0), role(4, 6000, 0)});
+  EXPECT_GT(us({role(4, 500, 0), role(4, 15000, 0), role(4, 500, 0)}),
+            1.5 * even);
+  EXPECT_GT(us({role(4, 6000, 80), role(4, 6000, 0), role(4, 6000, 0)}), even);
+  EXPECT_LT(us({role(8, 6000, 0), role(8, 6000, 0), role(8, 6000, 0)}), even);
+}
+
 TEST(Report, ASecondLoopStandsBeside) {
   auto params = decodeParams();
   params["HAS_EXTRA"] = "true";
