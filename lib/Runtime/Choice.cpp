@@ -22,6 +22,8 @@ namespace {
 constexpr const Implementation *kImplementations[] = {&kDecode, &kPrefill,
                                                       &kSwapAB};
 constexpr int64_t kSplitCounts[] = {1, 2, 4, 8, 16, 32, 64};
+/// A merge of so many has the most CTAs.
+constexpr int64_t kMostSplits = 64;
 /// CTAs of an SM for which splits are tried that fill the card's SMs.
 constexpr int64_t kMostResident = 4;
 /// Predicted times this near are equal: fewer splits and the merge that asks
@@ -75,7 +77,8 @@ std::set<int64_t> Chooser::splitCounts(int64_t ctas, int64_t tiles) const {
     tryCount(count);
   for (int64_t resident = 1; resident <= kMostResident; ++resident)
     tryCount(plan.numSMs * resident / ctas);
-  int64_t most = mergeCtas(problem) > kMaxGridX ? 1 : kMaxGridX / ctas;
+  int64_t most =
+      mergeCtas(problem, kMostSplits) > kMaxGridX ? 1 : kMaxGridX / ctas;
   counts.erase(counts.upper_bound(most), counts.end());
   return counts;
 }
@@ -103,9 +106,10 @@ void Chooser::addTiles(Way way) {
     return;
   }
   way.splits = *problem.numSplits;
-  int64_t most = way.splits == 1                  ? kMaxGridX
-                 : mergeCtas(problem) > kMaxGridX ? 1
-                                                  : kMaxGridX / ctas;
+  int64_t most = way.splits == 1 ? kMaxGridX
+                 : mergeCtas(problem, way.splits) > kMaxGridX
+                     ? 1
+                     : kMaxGridX / ctas;
   if (way.splits > most)
     throw ArgumentError("num_splits",
                         "expected at most " + std::to_string(most) + " for " +

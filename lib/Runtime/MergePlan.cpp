@@ -11,11 +11,12 @@
 
 namespace mlatile {
 namespace {
-// Tile of the merge: BH, BD and WARPS. A thread has 16 bytes of a split for each
-// head. With heads that come out even nothing in a tile is out of range, so that
-// no load has to be waited for before the next one is issued. Several heads share
-// what a CTA computes besides; one each is sooner done where CTAs are few.
-constexpr int64_t kMergeHeads = 4, kManyMerged = 1024;
+// Tile of the merge: BH, BD and WARPS. A thread has 16 bytes of a split for
+// each head. With heads that come out even nothing in a tile is out of range,
+// so that no load has to be waited for before the next one is issued. Several
+// heads share what a CTA computes besides, as long as all splits of all of them
+// fit into registers; one each is sooner done where CTAs are few.
+constexpr int64_t kMostMerged = 8, kManyMerged = 1024;
 constexpr int64_t kMergeWarps = 4;
 // In the order in which they are taken where times are equal.
 constexpr MergeForm kForms[] = {
@@ -25,15 +26,21 @@ constexpr MergeForm kForms[] = {
     {"launch"},
 };
 
-int64_t mergeHeads(const Problem &problem) {
-  return problem.numHeads % kMergeHeads == 0 &&
+/// Splits that the step which joins them takes at once
+/// (kernels/steps/merge.mlir): those that are missing cost what the others do.
+int64_t atOnce(int64_t splits) { return splits <= 2 ? 2 : splits <= 4 ? 4 : 8; }
+
+int64_t mergeHeads(const Problem &problem, int64_t splits) {
+  int64_t heads = kMostMerged / atOnce(splits);
+  return problem.numHeads % heads == 0 &&
                  problem.numTokens * problem.numHeads >= kManyMerged
-             ? kMergeHeads
+             ? heads
              : 1;
 }
 
-std::map<std::string, std::string> mergeTile(const Problem &problem) {
-  return {{"BH", std::to_string(mergeHeads(problem))},
+std::map<std::string, std::string> mergeTile(const Problem &problem,
+                                             int64_t splits) {
+  return {{"BH", std::to_string(mergeHeads(problem, splits))},
           {"BD", std::to_string(mergeColumns(kMergeWarps))},
           {"WARPS", std::to_string(kMergeWarps)}};
 }
@@ -44,21 +51,15 @@ bool hasParameter(const Problem &problem, const char *name) {
          problem.source->text.find(name) != std::string::npos;
 }
 
-/// Splits that the step which joins them takes at once (kernels/steps/merge.mlir):
-/// those that are missing cost what the others do.
-std::string atOnce(int64_t splits) {
-  return splits <= 2 ? "2" : splits <= 4 ? "4" : "8";
-}
-
 KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
   KernelSpec spec;
   spec.file = "decode";
   spec.symbol = "merge";
-  spec.params = mergeTile(problem);
+  spec.params = mergeTile(problem, plan.numSplits);
   spec.params["HAS_SINK"] = boolean(problem.hasSink);
   spec.params["LSE"] = std::to_string(static_cast<int>(problem.lse));
   if (hasParameter(problem, "AT_ONCE"))
-    spec.params["AT_ONCE"] = atOnce(plan.numSplits);
+    spec.params["AT_ONCE"] = std::to_string(atOnce(plan.numSplits));
   if (dependent)
     spec.params["DEPENDENT"] = "true";
   spec.target = plan.target;
@@ -128,7 +129,8 @@ std::optional<std::string> declineCluster(const Problem &problem,
     return "expected at most " + std::to_string(kMostClustered) +
            " splits, the blocks of a cluster, got " + std::to_string(splits);
   if (!tiles.roles.empty())
-    return "blocks of a cluster read tiles of equal warps, not those of roles `" +
+    return "blocks of a cluster read tiles of equal warps, not those of roles "
+           "`" +
            tiles.roles + "`";
   if (problem.merge != "auto")
     return std::nullopt;
@@ -169,7 +171,7 @@ joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits) {
     params["JOIN"] = std::to_string(ceilDiv(tiles.heads, splits));
   } else {
     params["SLICES"] = "true";
-    params["AT_ONCE"] = atOnce(splits);
+    params["AT_ONCE"] = std::to_string(atOnce(splits));
   }
   return params;
 }
@@ -185,15 +187,16 @@ std::optional<std::string> declineMerge(const MergeForm &form,
   return form.depends ? declineDependent(problem, plan) : std::nullopt;
 }
 
-int64_t mergeCtas(const Problem &problem) {
+int64_t mergeCtas(const Problem &problem, int64_t splits) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  return problem.numTokens * ceilDiv(problem.numHeads, mergeHeads(problem)) *
+  return problem.numTokens *
+         ceilDiv(problem.numHeads, mergeHeads(problem, splits)) *
          ceilDiv(format.dimV(), mergeColumns(kMergeWarps));
 }
 
 std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits) {
-  auto params = mergeTile(problem);
-  params["AT_ONCE"] = atOnce(splits);
+  auto params = mergeTile(problem, splits);
+  params["AT_ONCE"] = std::to_string(atOnce(splits));
   return estimateWork("merge", params, problem, splits);
 }
 
@@ -243,7 +246,7 @@ void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
   plan.launches.push_back(std::move(decode));
   LaunchStep merge{
       mergeSpec(problem, plan, depends),
-      static_cast<uint32_t>(mergeCtas(problem)),
+      static_cast<uint32_t>(mergeCtas(problem, plan.numSplits)),
       "joins the splits, rows x head tiles x columns of the value"};
   merge.dependent = depends;
   plan.launches.push_back(std::move(merge));

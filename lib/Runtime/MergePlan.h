@@ -40,7 +40,7 @@ std::map<std::string, std::string>
 joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits);
 
 /// CTAs of the launch that joins the splits of the problem.
-int64_t mergeCtas(const Problem &problem);
+int64_t mergeCtas(const Problem &problem, int64_t splits);
 /// That launch for the cost model.
 std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits);
 /// Columns that CTAs of so many warps join at once.

@@ -121,11 +121,10 @@ private:
           "factors", IntegerAttr());
       tilegpu::StoreSharedOp::create(b, loc, factors, scales);
     }
-    tilegpu::DequantOp::create(b, loc, b.getStringAttr(format.name), payload,
-                               scales, keys,
-                               /*unscaled=*/!dequant.getFactors() &&
-                                   dequant.getField() ==
-                                       tile::RowField::Payload);
+    tilegpu::DequantOp::create(
+        b, loc, b.getStringAttr(format.name), payload, scales, keys,
+        /*unscaled=*/!dequant.getFactors() &&
+            dequant.getField() == tile::RowField::Payload);
   }
 
   /// The scales of a stage as numbers of 8 bits.

@@ -80,11 +80,10 @@ private:
              << pool;
     int64_t count =
         cast<RankedTensorType>(gather.getIds().getType()).getDimSize(0);
-    return Ring{
-        gather,
-        GatherRing::create(entry, gather.getLoc(), *format, count, stages,
-                           isCopied(gather)),
-        std::nullopt};
+    return Ring{gather,
+                GatherRing::create(entry, gather.getLoc(), *format, count,
+                                   stages, isCopied(gather)),
+                std::nullopt};
   }
 
   /// Whether all that is read of the rows goes to buffers as it comes.

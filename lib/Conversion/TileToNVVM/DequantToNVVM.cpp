@@ -93,9 +93,7 @@ private:
   }
   int64_t stepElements() const { return dealing.lanes * kPiece; }
   bool f32Scales() const { return format.scale == ScaleType::F32; }
-  int64_t scaleBytes() {
-    return op.hasFactors() ? 2 : f32Scales() ? 4 : 1;
-  }
+  int64_t scaleBytes() { return op.hasFactors() ? 2 : f32Scales() ? 4 : 1; }
 
   bool e2m1() const { return format.payload == PayloadType::E2M1; }
   int64_t payloadBytes(int64_t elements) const {
@@ -274,7 +272,8 @@ private:
         pair = LLVM::FMulOp::create(rewriter, loc, pair, factors);
     }
     for (Value &pair : pairs)
-      pair = LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
+      pair =
+          LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
     LLVM::StoreOp::create(rewriter, loc, packVector(rewriter, loc, pairs),
                           piece.to, 2 * kPiece);
   }
