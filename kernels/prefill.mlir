@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sparse MLA prefill. One program computes BH heads of one query row over all
-// of its candidates (those of the first list, then those of the second); the
-// groups of 16 heads of its tile share each gathered row. The recurrence stands
-// in steps/attend.mlir.
+// Sparse MLA prefill. An item is BH heads of one query row over all of its
+// candidates (those of the first list, then those of the second); the groups of
+// 16 heads of its tile share each gathered row. One program computes one item;
+// with PERSISTENT as many programs as run at once share all items, and with
+// roles the rows of the next one come while the last one ends. The recurrence
+// stands in steps/attend.mlir.
 
 !row  = tensor<?xf32, #tile.dims<BH>>
 !s    = tensor<?x?xf32, #tile.dims<BH, BN>>
@@ -22,6 +24,7 @@
 // kernels/steps
 func.func private @length(!vlen, index, index, index) -> index
 func.func private @query_f16(!vq, index, index, index) -> (!qn, !qr, !row)
+func.func private @query_f16_read_twice(!vq, index, index, index) -> (!qn, !qr, !row)
 func.func private @attend(!qn, !qr, !row, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
                           !row, !s, !on, !or) -> (!row, !s, !on, !or)
 func.func private @sinks(!vrow, index) -> !row
@@ -33,7 +36,7 @@ tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i
                             BH : index = 32, BN : index = 32, WARPS : index = 8,
                             HAS_LENGTH : i1 = true, HAS_EXTRA_LENGTH : i1 = true, HAS_SINK : i1 = false,
                             LSE : index = 0, FP8 : index = 0, ROLES : roles = none, BULK : i1 = false,
-                            CONVERTS : i1 = ROLES.converts,
+                            PERSISTENT : i1 = false, CONVERTS : i1 = ROLES.converts,
                             NOPE : index = FMT.nope, ROPE : index = FMT.rope, V_ROPE : i1 = FMT.rope_in_value,
                             GROUPS : index = FMT.groups, SCALE_F32 : i1 = FMT.scale_f32, SCALE_E4M3 : i1 = FMT.scale_e4m3,
                             EXTRA_GROUPS : index = EXTRA.groups, EXTRA_SCALE_F32 : i1 = EXTRA.scale_f32,
@@ -53,47 +56,69 @@ tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i
   %BH = tile.param BH : index
   %HAS_EXTRA = tile.param HAS_EXTRA : i1
 
-  // program = row * head tiles + head tile
+  // An item is a head tile of a row: item = row * head tiles + head tile. One
+  // program does the item of its number, or every so many from there on.
+  %c1 = arith.constant 1 : index
+  %PERSISTENT = tile.param PERSISTENT : i1
   %S = tile.dim %q, 1 : !vq
   %H = tile.dim %q, 2 : !vq
-  %pid = tile.program_id 0 : index
+  %first = tile.program_id 0 : index
   %head_tiles = arith.ceildivui %H, %BH : index
-  %head_tile = arith.remui %pid, %head_tiles : index
-  %row = arith.divui %pid, %head_tiles : index
-  %b = arith.divui %row, %S : index
-  %t = arith.remui %row, %S : index
-  %h = arith.muli %head_tile, %BH : index
-
-  %qn, %qr, %unit = func.call @query_f16(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr, !row)
-  %ninf = tile.full %ninf_ : f32 -> !row
-  %l_zero = tile.full %f0 : f32 -> !s
-  %on_zero = tile.full %f0 : f32 -> !on
-  %or_zero = tile.full %f0 : f32 -> !or
-
-  %W = tile.dim %indices, 2 : !vidx
-  %length = func.call @length(%lengths, %b, %t, %W) : (!vlen, index, index, index) -> index
-  %m1, %l1, %on1, %or1 = func.call @attend(%qn, %qr, %unit, %kv, %indices, %b, %t, %c0, %length, %sm_scale,
-                                            %ninf, %l_zero, %on_zero, %or_zero)
-      : (!qn, !qr, !row, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
-         !row, !s, !on, !or) -> (!row, !s, !on, !or)
-  %m, %lt, %on, %or = scf.if %HAS_EXTRA -> (!row, !s, !on, !or) {
-    %W2 = tile.dim %extra_indices, 2 : !vext
-    %length2 = tile.call @length(%extra_lengths, %b, %t, %W2) bind(HAS_LENGTH = HAS_EXTRA_LENGTH)
-        : (!vlen, index, index, index) -> index
-    %m2, %l2, %on2, %or2 = tile.call @attend(%qn, %qr, %unit, %extra_kv, %extra_indices, %b, %t, %c0, %length2, %sm_scale,
-                                              %m1, %l1, %on1, %or1)
-        bind(FMT = EXTRA, GROUPS = EXTRA_GROUPS, SCALE_E4M3 = EXTRA_SCALE_E4M3, SCALE_F32 = EXTRA_SCALE_F32, W = W2)
-        : (!qn, !qr, !row, !tile.pool<EXTRA>, !vext, index, index, index, index, f32,
-           !row, !s, !on, !or) -> (!row, !s, !on, !or)
-    scf.yield %m2, %l2, %on2, %or2 : !row, !s, !on, !or
+  %end, %stride = scf.if %PERSISTENT -> (index, index) {
+    %B = tile.dim %q, 0 : !vq
+    %rows = arith.muli %B, %S : index
+    %items = arith.muli %rows, %head_tiles : index
+    %programs = tile.num_programs 0 : index
+    scf.yield %items, %programs : index, index
   } else {
-    scf.yield %m1, %l1, %on1, %or1 : !row, !s, !on, !or
+    %behind = arith.addi %first, %c1 overflow<nsw> : index
+    scf.yield %behind, %c1 : index, index
   }
-  %l = tile.reduce addf %lt along 1 : !s -> !row
+  scf.for %item = %first to %end step %stride {
+    %head_tile = arith.remui %item, %head_tiles : index
+    %row = arith.divui %item, %head_tiles : index
+    %b = arith.divui %row, %S : index
+    %t = arith.remui %row, %S : index
+    %h = arith.muli %head_tile, %BH : index
 
-  %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row
-  %factor, %lse_e = func.call @finish(%m, %l, %z) : (!row, !row, !row) -> (!row, !row)
-  func.call @store_output(%on, %or, %factor, %out, %b, %t, %h) : (!on, !or, !row, !vout, index, index, index) -> ()
-  func.call @store_lse(%lse_e, %lse, %b, %t, %h) : (!row, !vlse, index, index, index) -> ()
+    // Beside the output of the item before there are few registers for it.
+    %qn, %qr, %unit = scf.if %PERSISTENT -> (!qn, !qr, !row) {
+      %qn0, %qr0, %unit0 = func.call @query_f16_read_twice(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr, !row)
+      scf.yield %qn0, %qr0, %unit0 : !qn, !qr, !row
+    } else {
+      %qn0, %qr0, %unit0 = func.call @query_f16(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr, !row)
+      scf.yield %qn0, %qr0, %unit0 : !qn, !qr, !row
+    }
+    %ninf = tile.full %ninf_ : f32 -> !row
+    %l_zero = tile.full %f0 : f32 -> !s
+    %on_zero = tile.full %f0 : f32 -> !on
+    %or_zero = tile.full %f0 : f32 -> !or
+
+    %W = tile.dim %indices, 2 : !vidx
+    %length = func.call @length(%lengths, %b, %t, %W) : (!vlen, index, index, index) -> index
+    %m1, %l1, %on1, %or1 = func.call @attend(%qn, %qr, %unit, %kv, %indices, %b, %t, %c0, %length, %sm_scale,
+                                              %ninf, %l_zero, %on_zero, %or_zero)
+        : (!qn, !qr, !row, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
+           !row, !s, !on, !or) -> (!row, !s, !on, !or)
+    %m, %lt, %on, %or = scf.if %HAS_EXTRA -> (!row, !s, !on, !or) {
+      %W2 = tile.dim %extra_indices, 2 : !vext
+      %length2 = tile.call @length(%extra_lengths, %b, %t, %W2) bind(HAS_LENGTH = HAS_EXTRA_LENGTH)
+          : (!vlen, index, index, index) -> index
+      %m2, %l2, %on2, %or2 = tile.call @attend(%qn, %qr, %unit, %extra_kv, %extra_indices, %b, %t, %c0, %length2, %sm_scale,
+                                                %m1, %l1, %on1, %or1)
+          bind(FMT = EXTRA, GROUPS = EXTRA_GROUPS, SCALE_E4M3 = EXTRA_SCALE_E4M3, SCALE_F32 = EXTRA_SCALE_F32, W = W2)
+          : (!qn, !qr, !row, !tile.pool<EXTRA>, !vext, index, index, index, index, f32,
+             !row, !s, !on, !or) -> (!row, !s, !on, !or)
+      scf.yield %m2, %l2, %on2, %or2 : !row, !s, !on, !or
+    } else {
+      scf.yield %m1, %l1, %on1, %or1 : !row, !s, !on, !or
+    }
+    %l = tile.reduce addf %lt along 1 : !s -> !row
+
+    %z = func.call @sinks(%sink, %h) : (!vrow, index) -> !row
+    %factor, %lse_e = func.call @finish(%m, %l, %z) : (!row, !row, !row) -> (!row, !row)
+    func.call @store_output(%on, %or, %factor, %out, %b, %t, %h) : (!on, !or, !row, !vout, index, index, index) -> ()
+    func.call @store_lse(%lse_e, %lse, %b, %t, %h) : (!row, !vlse, index, index, index) -> ()
+  }
   tile.return
 }

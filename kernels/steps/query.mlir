@@ -7,6 +7,8 @@
 !qn16 = tensor<?x?xf16, #tile.dims<BH, NOPE>>
 !qn32 = tensor<?x?xf32, #tile.dims<BH, NOPE>>
 !qr32 = tensor<?x?xf32, #tile.dims<BH, ROPE>>
+!piece   = tensor<?x256xbf16, #tile.dims<BH, 256>>
+!piece32 = tensor<?x256xf32, #tile.dims<BH, 256>>
 !vq   = !tile.view<[B, S, H, DQK], bf16>
 
 // The two parts of BH heads of a query, from head %h on; heads past the last
@@ -49,6 +51,35 @@ func.func private @query_f16(%q : !vq, %b : index, %t : index, %h : index) -> (!
     scf.yield %mn : !row
   }
 
+  %unit, %inverse = func.call @query_unit(%most) : (!row) -> (!row, !row)
+  %qn16, %qr16 = func.call @query_scaled(%qn, %qr, %inverse) : (!qn, !qr, !row) -> (!qn16, !qr)
+  func.return %qn16, %qr16, %unit : !qn16, !qr, !row
+}
+
+// The same by warps that have no room for a query in f32 beside it: once in
+// pieces for the largest element, and once more.
+func.func private @query_f16_read_twice(%q : !vq, %b : index, %t : index, %h : index) -> (!qn16, !qr, !row) {
+  %c0 = arith.constant 0 : index
+  %piece = arith.constant 256 : index
+  %f0 = arith.constant 0.0 : f32
+  %zero = tile.full %f0 : f32 -> !row
+  %DQK = tile.dim %q, 3 : !vq
+  %most = scf.for %c = %c0 to %DQK step %piece iter_args(%most0 = %zero) -> (!row) {
+    %part = tile.load %q[%b, %t, %h, %c] : !vq -> !piece
+    %part32 = arith.extf %part : !piece to !piece32
+    %a = math.absf %part32 : !piece32
+    %m = tile.reduce maximumf %a along 1 : !piece32 -> !row
+    %most1 = arith.maximumf %most0, %m : !row
+    scf.yield %most1 : !row
+  }
+  %unit, %inverse = func.call @query_unit(%most) : (!row) -> (!row, !row)
+  %qn, %qr = func.call @query(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr)
+  %qn16, %qr16 = func.call @query_scaled(%qn, %qr, %inverse) : (!qn, !qr, !row) -> (!qn16, !qr)
+  func.return %qn16, %qr16, %unit : !qn16, !qr, !row
+}
+
+// What a query whose largest element is %most is divided by, and one over it.
+func.func private @query_unit(%most : !row) -> (!row, !row) {
   // 2^e <= most < 2^(e + 1): the unit is 2^(e - 7), e at least -110.
   %exponent_ = arith.constant 0x7F800000 : i32
   %least_ = arith.constant 0x08800000 : i32
@@ -65,7 +96,14 @@ func.func private @query_f16(%q : !vq, %b : index, %t : index, %h : index) -> (!
   %inverse_bits = arith.subi %twice, %unit_bits : !rowi
   %unit = arith.bitcast %unit_bits : !rowi to !row
   %inverse = arith.bitcast %inverse_bits : !rowi to !row
+  func.return %unit, %inverse : !row, !row
+}
 
+func.func private @query_scaled(%qn : !qn, %qr : !qr, %inverse : !row) -> (!qn16, !qr) {
+  %c0 = arith.constant 0 : index
+  %ROPE = tile.param ROPE : index
+  %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+  %qn32 = arith.extf %qn : !qn to !qn32
   %fn = tile.broadcast %inverse along 1 : !row -> !qn32
   %sn = arith.mulf %qn32, %fn : !qn32
   %qn16 = arith.truncf %sn : !qn32 to !qn16
@@ -78,5 +116,5 @@ func.func private @query_f16(%q : !vq, %b : index, %t : index, %h : index) -> (!
   } else {
     scf.yield %qr : !qr
   }
-  func.return %qn16, %qr16, %unit : !qn16, !qr, !row
+  func.return %qn16, %qr16 : !qn16, !qr
 }

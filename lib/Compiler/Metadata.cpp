@@ -64,8 +64,15 @@ static void readLoops(Operation *kernel, CompiledKernel &result) {
     if (auto stage = gather.getRows().getDefiningOp<tilegpu::StageOp>())
       found.stages = stage.getRing().getType().getStages();
   });
+  // What is issued ahead of a loop stands in the one around it.
+  auto isAround = [&](Operation *loop) {
+    return llvm::any_of(loops, [&](const auto &other) {
+      return loop->isProperAncestor(other.first);
+    });
+  };
   for (auto &[loop, found] : loops)
-    result.candidateLoops.push_back(std::move(found));
+    if (!isAround(loop))
+      result.candidateLoops.push_back(std::move(found));
 }
 
 static void readBuffers(Operation *kernel, CompiledKernel &result) {

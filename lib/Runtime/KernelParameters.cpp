@@ -216,6 +216,13 @@ int64_t rowCtas(const Problem &problem, const Tiles &tiles) {
   return ctas;
 }
 
+bool isPersistent(const Problem &problem, const Tiles &tiles, int64_t numSMs) {
+  if (auto given = problem.params.find(kPersistent);
+      given != problem.params.end())
+    return given->second == "true";
+  return !tiles.roles.empty() && rowCtas(problem, tiles) > numSMs;
+}
+
 /// One copy a row: what gathers for others has nothing else to issue it with;
 /// of equal warps, where there are enough tiles for what it takes to begin with.
 static bool isGatheredInBulk(const Problem &problem, const Plan &plan,

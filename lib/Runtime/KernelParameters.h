@@ -45,6 +45,12 @@ int64_t candidateTiles(const Problem &problem, int64_t tile);
 int64_t rowCtas(const Problem &problem, const Tiles &tiles);
 inline constexpr int64_t kMaxGridX = 2147483647;
 
+/// The parameter by which CTAs of prefill share all items, rows x head tiles.
+inline constexpr const char *kPersistent = "PERSISTENT";
+/// Whether they do: where it is bound so, else where the warps have roles, so
+/// that one item begins while another ends, and there are more items than SMs.
+bool isPersistent(const Problem &problem, const Tiles &tiles, int64_t numSMs);
+
 /// FILE.mlir's kernel FILE with all common parameters bound: FMT, EXTRA,
 /// HAS_EXTRA, HAS_LENGTH, HAS_EXTRA_LENGTH, HAS_SINK, LSE, those of the tiles.
 /// With `partial` it leaves the sink and the lse to another kernel.

@@ -133,10 +133,7 @@ private:
       used.emplace_back(block, made);
       return made;
     };
-    for (Operation *op : partition.getPart()) {
-      auto loop = dyn_cast<scf::ForOp>(op);
-      if (!loop)
-        continue;
+    for (scf::ForOp loop : partition.getLoops()) {
       int64_t stages = 1;
       if (auto attr = loop->getAttrOfType<tile::PipelineAttr>(
               tile::TileDialect::kPipelineAttr))
@@ -164,7 +161,9 @@ private:
         makeRecords(sender, *block, values.getArrayRef());
       for (size_t i = first; i < records.size(); ++i) {
         Record &record = records[i];
-        bool inLoop = isa<scf::ForOp>(record.block->getParentOp());
+        // One place is enough beside loops, for what comes once a piece of work.
+        bool inLoop = isa<scf::ForOp>(record.block->getParentOp()) &&
+                      record.block->getOps<scf::ForOp>().empty();
         Value made = channel(b, record.values.front().getLoc(),
                              sender == Role::Gather ? "converted" : "handover",
                              inLoop ? recordStages : 1,

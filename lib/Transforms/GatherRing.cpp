@@ -68,6 +68,17 @@ int64_t GatherRing::arrivals(tile::GatherOp gather, int64_t warps) {
                                           gather.getBulk());
 }
 
+//===--- arrays -----------------------------------------------------------===//
+
+bool mayBeSameArray(Value a, Value b) {
+  // Any other view, say one that was selected, may be any of the arguments.
+  auto isArgument = [](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && isa<tile::KernelOp>(argument.getOwner()->getParentOp());
+  };
+  return a == b || !isArgument(a) || !isArgument(b);
+}
+
 //===--- slot ids ---------------------------------------------------------===//
 
 Value inductionAhead(OpBuilder &b, scf::ForOp loop, Value iv, int64_t count) {
@@ -125,16 +136,9 @@ LogicalResult GatherIds::collect(scf::ForOp loop) {
 
 /// Ids are loaded iterations ahead, so nothing in the loop may write them.
 LogicalResult GatherIds::checkNotStored(scf::ForOp loop, Value view) {
-  // Arguments of a kernel are different arrays; any other view, say one that
-  // was selected, may be any of them.
-  auto isArgument = [](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument && isa<tile::KernelOp>(argument.getOwner()->getParentOp());
-  };
   auto mayWrite = [&](Operation *op) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
-      return store.getView() == view || !isArgument(view) ||
-             !isArgument(store.getView());
+      return mayBeSameArray(store.getView(), view);
     // Whatever says nothing of its effects, like a call.
     return !isa<MemoryEffectOpInterface>(op) &&
            !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();

@@ -54,6 +54,10 @@ replaceByReads(mlir::Operation *op, mlir::Value rows, mlir::Value ok,
                const llvm::DenseSet<mlir::Operation *> &operands,
                mlir::OpBuilder &entry);
 
+/// Whether a store to one view may write what is loaded from the other: two
+/// arguments of a kernel are two arrays.
+bool mayBeSameArray(mlir::Value a, mlir::Value b);
+
 /// What computes the slot ids of a gather from the induction variable of its
 /// loop, in order: it can be computed iterations ahead.
 class GatherIds {

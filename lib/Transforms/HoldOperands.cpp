@@ -46,8 +46,17 @@ private:
     return registers;
   }
 
+  /// Whether `store` is done whenever `loop` runs: before the roles' loops, or
+  /// by the role of `loop`, beside it.
+  static bool standsBeside(StoreSharedOp store, scf::ForOp loop) {
+    if (!store->getParentOfType<scf::ForOp>())
+      return true;
+    auto role = RolesOp::around(store), own = RolesOp::around(loop);
+    return !loop->isAncestor(store) && role && own && *role == *own;
+  }
+
   /// Whether `loop` reads the same of a buffer in all iterations: nobody writes
-  /// it in a loop, and what is written before is there.
+  /// it meanwhile, and what is written before is there.
   static bool isConstant(Value buffer, scf::ForOp loop) {
     Value memory = buffer;
     if (auto stage = buffer.getDefiningOp<StageOp>()) {
@@ -57,11 +66,13 @@ private:
     }
     SmallVector<Operation *> users(memory.getUsers());
     for (size_t i = 0; i < users.size(); ++i) {
-      if (isa<StageOp, ViewOp>(users[i]))
+      if (isa<StageOp, ViewOp>(users[i])) {
         llvm::append_range(users, users[i]->getUsers());
-      else if (!isa<LoadSharedOp, DotOp>(users[i]) &&
-               !(isa<StoreSharedOp>(users[i]) &&
-                 !users[i]->getParentOfType<scf::ForOp>()))
+        continue;
+      }
+      auto store = dyn_cast<StoreSharedOp>(users[i]);
+      if (!isa<LoadSharedOp, DotOp>(users[i]) &&
+          !(store && standsBeside(store, loop)))
         return false;
     }
     return memory.getDefiningOp<AllocOp>() != nullptr;
@@ -80,9 +91,16 @@ private:
            isConstant(dot.getA(), loop);
   }
 
+  /// In the body of a role, or in that of a loop over pieces of work there.
+  bool standsInRole(scf::ForOp loop) const {
+    Operation *parent = loop->getParentOp();
+    return parent == roles ||
+           (isa<scf::ForOp>(parent) && parent->getParentOp() == roles);
+  }
+
   void hold(DotOp dot) {
     auto loop = dot->getParentOfType<scf::ForOp>();
-    if (!loop || loop->getParentOp() != roles || !fits(dot, loop))
+    if (!loop || !standsInRole(loop) || !fits(dot, loop))
       return;
     auto type = cast<RankedTensorType>(dot.getC().getType());
     const DistributedLayout &c = LayoutAttr::of(type).getDistributed();

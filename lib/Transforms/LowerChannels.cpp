@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "CarriedValues.h"
 #include "GatheredReads.h"
 #include "QuantisedOperands.h"
 #include "mlatile/Analysis/SharedLayout.h"
@@ -7,7 +8,6 @@
 #include "mlatile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 
@@ -39,27 +39,6 @@ Type inMemory(Type type) {
   if (tensor.getElementType().isInteger(1))
     return tensor.clone(IntegerType::get(type.getContext(), 8));
   return type;
-}
-
-/// More values that a loop carries: they start as `inits`, the body returns
-/// them unchanged until their yields are set (setLastYields).
-scf::ForOp carryMore(scf::ForOp loop, ValueRange inits) {
-  IRRewriter rewriter(loop.getContext());
-  rewriter.setInsertionPoint(loop);
-  auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
-    return SmallVector<Value>(arguments.begin(), arguments.end());
-  };
-  auto carrying = loop.replaceWithAdditionalYields(
-      rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, keep);
-  // The loop's own results are not among the failures: it is no other kind.
-  return cast<scf::ForOp>(carrying->getOperation());
-}
-
-void setLastYields(scf::ForOp loop, ValueRange values) {
-  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-  unsigned first = yield->getNumOperands() - values.size();
-  for (auto [i, value] : llvm::enumerate(values))
-    yield->setOperand(first + i, value);
 }
 
 class Lowering {

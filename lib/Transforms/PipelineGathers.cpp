@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "CarriedValues.h"
 #include "GatheredReads.h"
 #include "QuantisedOperands.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
@@ -39,21 +40,21 @@ public:
       byLoop[gather->getParentOp()].push_back(gather);
       anyBulk |= gather.getBulk();
     });
-    for (auto &[parent, gathers] : byLoop) {
-      if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-        if (loop->getParentOfType<scf::ForOp>() ||
-            loop->getParentOfType<scf::WhileOp>())
-          return gathers.front().emitOpError(
-              "expected the loop of a gather to stand outside of other loops");
-        if (failed(pipeline(loop, gathers)))
-          return failure();
-      } else if (gathers.front()->getParentOfType<scf::ForOp>() ||
-                 gathers.front()->getParentOfType<scf::WhileOp>()) {
-        return gathers.front().emitOpError(
+    for (auto &[first, gathers] : byLoop) {
+      // Loops around others may have been replaced by now.
+      Operation *parent = gathers.front()->getParentOp();
+      bool inLoop = gathers.front()->getParentOfType<scf::ForOp>() ||
+                    gathers.front()->getParentOfType<scf::WhileOp>();
+      LogicalResult result = success();
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        result = pipeline(loop, gathers);
+      else if (inLoop)
+        result = gathers.front().emitOpError(
             "expected a gather directly in the body of its loop");
-      } else if (failed(inPlace(gathers))) {
+      else
+        result = inPlace(gathers);
+      if (failed(result))
         return failure();
-      }
     }
     if (initialised) {
       entry.setInsertionPointAfter(initialised);
@@ -139,6 +140,41 @@ private:
     }
   }
 
+  /// The stage of a tile, and the parity of its phase.
+  struct Turn {
+    Value stage, parity;
+  };
+
+  /// The one behind `turn`.
+  Turn next(OpBuilder &b, Location loc, Turn turn, int64_t stages) {
+    Value one = constant(b, loc, 1);
+    Value atLast =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn.stage,
+                              constant(b, loc, stages - 1));
+    Value other = arith::XOrIOp::create(b, loc, turn.parity, one);
+    return {arith::SelectOp::create(
+                b, loc, atLast, constant(b, loc, 0),
+                arith::AddIOp::create(b, loc, turn.stage, one)),
+            arith::SelectOp::create(b, loc, atLast, other, turn.parity)};
+  }
+
+  /// The loops around `loop`, outermost first. What stands between them and it
+  /// happens in each of their iterations, so that they count its stages.
+  static FailureOr<SmallVector<scf::ForOp>> loopsAround(scf::ForOp loop,
+                                                        tile::GatherOp gather) {
+    SmallVector<scf::ForOp> around;
+    Operation *op = loop->getParentOp();
+    for (; isa<scf::ForOp>(op); op = op->getParentOp())
+      around.push_back(cast<scf::ForOp>(op));
+    if (op->getParentOfType<scf::ForOp>() || isa<scf::WhileOp>(op) ||
+        op->getParentOfType<scf::WhileOp>())
+      return gather.emitOpError("expected the loop of a gather to stand in the "
+                                "bodies of other loops, got it in `")
+             << op->getName() << "`";
+    std::reverse(around.begin(), around.end());
+    return around;
+  }
+
   LogicalResult pipeline(scf::ForOp loop, ArrayRef<tile::GatherOp> gathers) {
     int64_t stages = 1;
     if (auto attr = loop->getAttrOfType<tile::PipelineAttr>("tile.pipeline"))
@@ -160,6 +196,18 @@ private:
     Value full = makeBarriers(loc, "full", stages, arrivals);
     Value empty = makeBarriers(loc, "empty", stages, 32 * warps);
 
+    // Loops around carry on what this one counts; it starts where it stopped.
+    auto around = loopsAround(loop, gathers.front());
+    if (failed(around))
+      return failure();
+    OpBuilder start(around->empty() ? loop : around->front());
+    Turn turn{constant(start, loc, 0), constant(start, loc, 0)};
+    for (scf::ForOp &outer : *around) {
+      outer = carryMore(outer, {turn.stage, turn.parity});
+      auto carried = outer.getRegionIterArgs().take_back(2);
+      turn = {carried[0], carried[1]};
+    }
+
     Value end = loop.getUpperBound();
     auto inRange = [&, end](OpBuilder &b, Value iv) -> Value {
       return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, iv, end);
@@ -170,6 +218,7 @@ private:
     OpBuilder b(loop);
     Operation *before = loop->getPrevNode();
     SmallVector<Value> ids;
+    Turn filled = turn;
     for (int64_t i = 0; i < stages; ++i) {
       Value iv = inductionAhead(b, loop, loop.getLowerBound(), i);
       ids.clear();
@@ -179,9 +228,17 @@ private:
         break;
       auto guard = scf::IfOp::create(b, loc, inRange(b, iv));
       OpBuilder inner = guard.getThenBodyBuilder();
+      if (around->empty()) {
+        filled.stage = constant(inner, loc, i);
+      } else { // read in an earlier iteration of these
+        Value freed = arith::XOrIOp::create(inner, loc, filled.parity,
+                                            constant(inner, loc, 1));
+        tilegpu::MBarrierWaitOp::create(inner, loc, empty, filled.stage, freed);
+      }
       for (auto [ring, value] : llvm::zip(rings, ids))
-        ring.buffers.issue(inner, ring.gather, value, constant(inner, loc, i),
-                           full);
+        ring.buffers.issue(inner, ring.gather, value, filled.stage, full);
+      if (!around->empty() && i + 1 < stages)
+        filled = next(b, loc, filled, stages);
     }
     SmallVector<Value> inits(loop.getInitArgs());
     size_t numOld = inits.size();
@@ -208,8 +265,8 @@ private:
       if (isPure(op) || isa<tile::LoadOp>(op) ||
           llvm::is_contained(prologue, op))
         hoist(op);
-    inits.push_back(constant(b, loc, 0)); // stage of this iteration
-    inits.push_back(constant(b, loc, 0)); // parity of its phase
+    inits.push_back(turn.stage); // of this iteration
+    inits.push_back(turn.parity);
 
     auto newLoop =
         scf::ForOp::create(b, loc, loop.getLowerBound(), loop.getUpperBound(),
@@ -284,6 +341,11 @@ private:
         b, loc, atLast, zero, arith::AddIOp::create(b, loc, stage, one)));
     yielded.push_back(arith::SelectOp::create(b, loc, atLast, other, parity));
     yield->setOperands(yielded);
+    scf::ForOp counted = newLoop;
+    for (scf::ForOp outer : llvm::reverse(*around)) {
+      setLastYields(outer, counted.getResults().take_back(2));
+      counted = outer;
+    }
     return success();
   }
 

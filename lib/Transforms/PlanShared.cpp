@@ -71,7 +71,7 @@ private:
         return;
       for (const tilegpu::SharedAccess &touched : access.getSharedAccesses())
         if (tilegpu::AllocOp alloc = allocOf(touched.operand->get()))
-          accesses[alloc].push_back({op, touched.isWrite && !touched.isAsync});
+          accesses[alloc].push_back({op, touched.isWrite, touched.isAsync});
     });
   }
 
@@ -93,7 +93,7 @@ private:
 
   struct Access {
     Operation *op;
-    bool isWrite;
+    bool isWrite, isAsync;
   };
 
   static Region *roleAround(Operation *op) {
@@ -163,15 +163,27 @@ private:
       last = std::max(last, end);
     }
     // Contents that outlive an iteration keep the buffer through the loops.
-    bool fresh =
-        earliest->isWrite && common && earliest->op->getParentOp() == common;
-    if (common && !fresh) {
+    if (common && !isFresh(*earliest, all, common)) {
       Operation *outermost = common;
       while (Operation *loop = loopAround(outermost))
         outermost = loop;
       return span[outermost];
     }
     return {first, last};
+  }
+
+  /// Whether each iteration of a loop fills a buffer before it reads it.
+  bool isFresh(const Access &earliest, ArrayRef<Access> all, Operation *loop) {
+    if (!earliest.isWrite)
+      return false;
+    if (!earliest.isAsync)
+      return earliest.op->getParentOp() == loop;
+    // Copies before an inner loop: in branches, since there may be nothing to
+    // copy, but then nothing is waited for and read either.
+    return loopAround(earliest.op) == loop &&
+           llvm::any_of(all, [&](const Access &access) {
+             return loopAround(access.op) != loop;
+           });
   }
 
   Operation *loopAround(Operation *op) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RolePartition.h"
 
+#include "GatheredReads.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -78,7 +79,8 @@ FailureOr<RolePartition> RolePartition::compute(tile::KernelOp kernel,
                                                 bool converts) {
   RolePartition result(kernel, converts);
   if (failed(result.findPart()) || failed(result.findProducts()) ||
-      failed(result.findSinks(kernel.getBody().front())))
+      failed(result.findSinks(kernel.getBody().front())) ||
+      failed(result.checkLoads()))
     return failure();
   return result;
 }
@@ -88,12 +90,18 @@ LogicalResult RolePartition::findPart() {
   Operation *first = nullptr;
   WalkResult walk = kernel->walk([&](tile::GatherOp gather) -> WalkResult {
     auto loop = dyn_cast<scf::ForOp>(gather->getParentOp());
-    if (!loop || loop->getBlock() != body)
+    // A loop over pieces of work may stand around it.
+    Operation *outer = loop;
+    if (loop && isa<scf::ForOp>(loop->getParentOp()))
+      outer = loop->getParentOp();
+    if (!loop || outer->getBlock() != body)
       return gather.emitOpError(
           "cannot be given to a role: expected it in a loop that stands in the "
-          "kernel's body");
-    if (!first)
-      first = loop;
+          "kernel's body, or in one loop there");
+    if (!llvm::is_contained(loops, loop))
+      loops.push_back(loop);
+    if (!first || outer->isBeforeInBlock(first))
+      first = outer;
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())
@@ -160,14 +168,10 @@ void RolePartition::propagate() {
 }
 
 LogicalResult RolePartition::findProducts() {
-  for (Operation *op : part) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (!loop || loop.getBody()->getOps<tile::GatherOp>().empty())
-      continue;
+  for (scf::ForOp loop : loops)
     for (Operation &inner : *loop.getBody())
       if (isProduct(&inner))
         products.insert(&inner);
-  }
   // A factor that depends on a product makes a second one; that may make more.
   bool changed = true;
   while (changed) {
@@ -183,10 +187,7 @@ LogicalResult RolePartition::findProducts() {
           changed |= second.insert(product);
     }
   }
-  for (Operation *op : part) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (!loop || loop.getBody()->getOps<tile::GatherOp>().empty())
-      continue;
+  for (scf::ForOp loop : loops) {
     bool hasFirst = false, hasSecond = false;
     for (Operation &inner : *loop.getBody())
       if (isProduct(&inner))
@@ -223,6 +224,39 @@ LogicalResult RolePartition::findSinks(Block &block) {
           dependsOn(&op) == Depends::OnFirst ? Role::First : Role::Second, &op);
     }
     if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult RolePartition::checkLoads() {
+  static constexpr Role kRoles[] = {Role::Gather, Role::First, Role::Second};
+  for (scf::ForOp loop : loops) {
+    auto outer = dyn_cast<scf::ForOp>(loop->getParentOp());
+    if (!outer)
+      continue;
+    // What stands in a branch is needed with it.
+    auto isRunBy = [&](Role role, Operation *op) {
+      while (!isa<scf::ForOp>(op->getParentOp()))
+        op = op->getParentOp();
+      return needs(role, op);
+    };
+    SmallVector<tile::StoreOp> stores;
+    outer->walk([&](tile::StoreOp store) { stores.push_back(store); });
+    WalkResult walk = outer->walk([&](tile::LoadOp load) -> WalkResult {
+      for (tile::StoreOp store : stores)
+        for (Role role : kRoles)
+          if (isRunBy(role, load) && !isRunBy(role, store) &&
+              mayBeSameArray(load.getView(), store.getView())) {
+            InFlightDiagnostic diag = load.emitOpError(
+                "cannot be given to a role ahead of others, because "
+                "`tile.store` may write what it loads");
+            diag.attachNote(store.getLoc()) << "here";
+            return diag;
+          }
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
       return failure();
   }
   return success();

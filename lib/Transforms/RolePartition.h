@@ -14,8 +14,8 @@ namespace mlatile {
 enum class Role { Gather, First, Second };
 inline constexpr int kNumRoles = 3;
 
-/// The part of a kernel from its first loop with a gather on, and who does what
-/// of it.
+/// The part of a kernel from its first loop with a gather on, or from the loop
+/// around that one, and who does what of it.
 class RolePartition {
 public:
   /// Fails with an error that says why there is nothing to partition.
@@ -26,7 +26,11 @@ public:
 
   /// The operations of the part, in order, without the kernel's end.
   llvm::ArrayRef<mlir::Operation *> getPart() const { return part; }
+  /// The loops with a gather, in order. Each stands in the kernel's body, or in
+  /// a loop that stands there.
+  llvm::ArrayRef<mlir::scf::ForOp> getLoops() const { return loops; }
 
+  /// `op` stands in a block of the part.
   bool needs(Role role, mlir::Operation *op) const {
     return of(role).ops.contains(op);
   }
@@ -77,6 +81,9 @@ private:
   Depends dependsOn(mlir::Operation *op) const;
 
   mlir::LogicalResult findSinks(mlir::Block &block);
+  /// In a loop around those with a gather no role loads what another one
+  /// stores: it may be an iteration ahead.
+  mlir::LogicalResult checkLoads();
   mlir::LogicalResult cross(Role from, Role role, mlir::Value value,
                             mlir::Operation *user);
   mlir::LogicalResult need(Role role, mlir::Value value, mlir::Operation *user);
@@ -91,6 +98,7 @@ private:
   tile::KernelOp kernel;
   bool converts;
   llvm::SmallVector<mlir::Operation *> part;
+  llvm::SmallVector<mlir::scf::ForOp> loops;
   llvm::DenseMap<mlir::Value, Depends> depends;
   llvm::DenseMap<mlir::Value, bool> ofRows;
   llvm::SetVector<mlir::Operation *> products, second;

@@ -60,3 +60,53 @@ tile.kernel @feedback warps(16) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[
   tile.store %o, %out[%c0, %c0] : tensor<16x448xf32>, !tile.view<[H, D], f32>
   tile.return
 }
+
+// -----
+
+tile.kernel @two_loops_around warps(16) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index)
+    attributes {tile.roles = "4+4+8"} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  scf.for %t = %c0 to %n step %c32 {
+    scf.for %u = %c0 to %n step %c32 {
+      scf.for %i = %c0 to %n step %c32 {
+        %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
+        // expected-error@+1 {{cannot be given to a role: expected it in a loop that stands in the kernel's body, or in one loop there}}
+        %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The query of the next item is the output of this one, which another role may
+// not have stored yet.
+tile.kernel @load_of_an_output warps(16) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index, %x : f32,
+                                          %out : !tile.view<[T, H, D], f32>) attributes {tile.roles = "4+4+8"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %o_ = tile.full %x : f32 -> tensor<16x448xf32>
+  %zero = tile.full %x : f32 -> tensor<16x32xf32>
+  scf.for %t = %c0 to %n step %c1 {
+    // expected-error@+1 {{cannot be given to a role ahead of others, because `tile.store` may write what it loads}}
+    %q0 = tile.load %out[%t, %c0, %c0] : !tile.view<[T, H, D], f32> -> tensor<16x448xf32>
+    %q = arith.truncf %q0 : tensor<16x448xf32> to tensor<16x448xbf16>
+    %o = scf.for %i = %c0 to %n step %c32 iter_args(%o0 = %o_) -> (tensor<16x448xf32>) {
+      %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
+      %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+      %k = tile.dequant %rows nope : !tile.rows<"dsv4", [32]> -> tensor<32x448xbf16>
+      %kt = tile.transpose %k : tensor<32x448xbf16> -> tensor<448x32xbf16>
+      %s = tile.dot %q, %kt, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
+      %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
+      %o1 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
+      scf.yield %o1 : tensor<16x448xf32>
+    }
+    %next = arith.addi %t, %c1 : index
+    // expected-note@+1 {{here}}
+    tile.store %o, %out[%next, %c0, %c0] : tensor<16x448xf32>, !tile.view<[T, H, D], f32>
+  }
+  tile.return
+}

@@ -3,16 +3,37 @@
 // RUN: echo 'tile.kernel @k params(W : index = 4) warps(W) () { tile.return }' | not mlatile-opt --tilegpu-pipeline-gathers 2>&1 | FileCheck %s
 // CHECK: error: 'tile.kernel' op expected num_warps; is the kernel specialised?
 
-tile.kernel @nested_loops warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>) {
+tile.kernel @branch_between_loops warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %take : i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %W = tile.dim %idx, 0 : !tile.view<[W], i32>
   scf.for %i = %c0 to %W step %c1 {
+    scf.if %take {
+      scf.for %n = %c0 to %W step %c1 {
+        %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+        // expected-error@+1 {{expected the loop of a gather to stand in the bodies of other loops, got it in `scf.if`}}
+        %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @loop_in_while warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %take : i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  scf.while : () -> () {
+    scf.condition(%take)
+  } do {
     scf.for %n = %c0 to %W step %c1 {
       %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
-      // expected-error@+1 {{expected the loop of a gather to stand outside of other loops}}
+      // expected-error@+1 {{expected the loop of a gather to stand in the bodies of other loops, got it in `scf.while`}}
       %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
     }
+    scf.yield
   }
   tile.return
 }

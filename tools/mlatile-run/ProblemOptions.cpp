@@ -76,7 +76,8 @@ void addPlanOptions(CLI::App &app, JobOptions &job) {
         }
       },
       "NAME=VALUE of the kernel in the place of what is planned, to "
-      "measure other tiles (BH, BN, WARPS), roles (ROLES) or copies (BULK)");
+      "measure other tiles (BH, BN, WARPS), roles (ROLES), copies (BULK) or "
+      "programs of several items (PERSISTENT)");
   app.add_option("--num-sms", job.numSMs,
                  "SMs to plan for (default: the device's)");
   app.add_option("--ordinal", job.ordinal, "which CUDA device")

@@ -20,6 +20,8 @@ tile.kernel @copy params(FMT : format, OTHER : format = "glm", BH : index = 16, 
   tile.require affine_set<(h, n) : (h mod 16 == 0, n - h >= 0)>(BH, NOPE), "heads come in sixteens"
   // CHECK: %[[T:.+]] = tile.program_id 2 : index
   %t = tile.program_id 2 : index
+  // CHECK: tile.num_programs 2 : index
+  %programs = tile.num_programs 2 : index
   // CHECK: %[[H:.+]] = tile.dim %src, 1 : !tile.view<[T, H], bf16>
   %h = tile.dim %src, 1 : !tile.view<[T, H], bf16>
   // CHECK: tile.slots %kv : !tile.pool<FMT>

@@ -201,6 +201,14 @@ func.func @f() {
 }
 
 // -----
+// num_programs_c1
+func.func @f() {
+  // expected-error@+1 {{attribute 'axis' failed to satisfy constraint}}
+  %0 = tile.num_programs -1 : index
+  return
+}
+
+// -----
 // dim_c1
 func.func @f(%v: !tile.view<[A, B], f32>) {
   // expected-error@+1 {{expected an axis of the view, 0 to 1, got 2}}

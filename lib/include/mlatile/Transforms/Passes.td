@@ -29,6 +29,8 @@ def AssignRoles : Pass<"tile-assign-roles", "::mlir::ModuleOp"> {
     role "first" ... { scf.for { %rows, %ok = tilegpu.receive %c0 ; tile.dot ; math.exp2 ; tilegpu.send %p to %c1 } }
     role "gather" ... { scf.for { tile.gather ; tilegpu.send %rows, %ok to %c0 } }
     ```
+    One loop over items may stand around the loops with a gather; every role then
+    has a copy of it too, and makes for itself what it needs of its body.
     Precondition: the kernel is specialised. A kernel that has nothing to
     partition is an error that says why.
   }];
@@ -105,7 +107,8 @@ def HoldOperands : Pass<"tilegpu-hold-operands", "::mlir::ModuleOp"> {
   let summary = "keep columns of an operand that a role's loop does not change in registers";
   let description = [{
     In a role, a first factor that was put into a buffer before the loop (a query)
-    is read again in every iteration. As many of its
+    is read again in every iteration. The loop may stand in one more of the role,
+    which fills the buffer anew. As many of its
     columns as the role's registers have room for are read once, before the
     loop; shared memory then serves the rest. Room is what is left of the role's
     registers after `kRoleWorkingRegisters` and what its loops carry.
@@ -164,6 +167,9 @@ def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
       tilegpu.mbarrier_arrive %empty[%stage]
     }
     ```
+    Loops around carry stage and phase on: the copies before the loop then go to
+    the stages from the carried one on, and wait for `empty` too.
+
     The slot ids may depend on the loop only through its induction variable, and
     nothing in the loop may write the views that they are loaded from (two
     arguments of a kernel are different arrays); else the gather is an error.
@@ -211,8 +217,9 @@ def PlanShared : Pass<"tilegpu-plan-shared", "::mlir::ModuleOp"> {
   let summary = "give every shared buffer its place in the arena";
   let description = [{
     Buffers whose live ranges (in program order; a buffer used in a loop it does
-    not belong to lives through the whole loop, one that other CTAs read to the
-    end of the kernel) do not overlap may share bytes;
+    not belong to lives through the whole loop, unless each iteration fills it
+    before reading it: by a store, or by copies ahead of an inner loop; one that
+    other CTAs read lives to the end of the kernel) do not overlap may share bytes;
     small ones only where the arena would not fit otherwise, because accesses to
     shared bytes need barriers between them.
     Sets `offset` on `tilegpu.alloc` and `tilegpu.shared_bytes` on the kernel. An

@@ -60,7 +60,7 @@ void populateScalePatterns(TileTypeConverter &, const Target &,
                            mlir::RewritePatternSet &);
 void populateLayoutPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
-/// tile.program_id, tile.dim, tile.slots.
+/// tile.program_id, tile.num_programs, tile.dim, tile.slots.
 void populateProgramPatterns(TileTypeConverter &, const Target &,
                              mlir::RewritePatternSet &);
 /// tilegpu.convert_layout that transposes 8 x 8 matrices.

@@ -191,6 +191,31 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
   let assemblyFormat = "$axis attr-dict `:` type($result)";
 }
 
+def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
+  let summary = "blocks of the grid along an axis";
+  let description = [{
+    The extent of the grid, so that `tile.program_id` of the same axis is below
+    it: a positive number of blocks, equal in all of them. A kernel whose blocks
+    each do several pieces of work goes from one to its next by it, and is right
+    for any grid. PTX ISA, "Special Registers: %nctaid".
+
+    Constraints:
+    * num_programs_c1: the axis is 0, 1 or 2.
+
+    Example:
+    ```mlir
+    %first = tile.program_id 0 : index
+    %step = tile.num_programs 0 : index
+    scf.for %item = %first to %items step %step {
+      tile.store %one, %done[%item] : i32, !tile.view<[N], i32>
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<0>, IntMaxValue<2>]>:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+}
+
 def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let summary = "extent of a dimension of a view";
   let description = [{
