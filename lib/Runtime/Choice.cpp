@@ -88,8 +88,6 @@ std::map<std::string, std::string> Chooser::params(const Way &way) const {
   std::map<std::string, std::string> params = way.tiles.params();
   params["FMT"] = problem.kvFormat;
   params["FP8"] = std::to_string(computeMode(way.compute).fp8);
-  if (way.kernel == &kPrefill && isPersistent(problem, way.tiles, plan.numSMs))
-    params[kPersistent] = "true";
   return params;
 }
 

@@ -32,9 +32,6 @@ constexpr double kJoin = 2.4e-6; ///< partials stored, counted, all there
 /// cluster of 8 splits of 16 heads took 0.5 us less than slices.
 constexpr double kClusterJoin = 2.95e-6;
 constexpr double kHidden = 1.0e-6;
-/// Of the time of an item outside of its loops, what its neighbours' roles hide
-/// where CTAs share items. To be fitted: an assumption.
-constexpr double kHiddenByRoles = 0.7;
 constexpr int64_t kReservedShared = 1024; ///< of a CTA
 
 /// Some work on one SM, seconds.
@@ -121,13 +118,9 @@ struct CtaTime {
   std::vector<std::pair<double, SMTime>> loops; ///< iterations
   double slower = 1;                            ///< for its neighbours
 
-  /// What begins or ends an item, and no iteration does.
-  double outside(int64_t resident) const {
-    return waits + once.with(static_cast<double>(resident), 1);
-  }
   double with(int64_t resident) const {
     auto count = static_cast<double>(resident);
-    double time = outside(resident);
+    double time = waits + once.with(count, 1);
     for (const auto &[iterations, tile] : loops)
       time += iterations * tile.with(count, slower);
     return time;
@@ -262,12 +255,6 @@ std::optional<Prediction> predict(const LaunchWork &work, const Card &card) {
   double makespan = static_cast<double>(waves) * cta->with(resident);
   if (last > 0)
     makespan += cta->with(last);
-  bool roles = !work.loops.empty() && !work.loops.front().roles.empty();
-  if (work.persistent && roles && work.grid > slots) {
-    int64_t switches = ceilDiv(work.grid, slots) - 1;
-    makespan -= static_cast<double>(switches) * kHiddenByRoles *
-                cta->outside(resident);
-  }
 
   double memory =
       (work.memoryBytes + gatheredFromMemory(work, card, resident)) /

@@ -216,11 +216,9 @@ int64_t rowCtas(const Problem &problem, const Tiles &tiles) {
   return ctas;
 }
 
-bool isPersistent(const Problem &problem, const Tiles &tiles, int64_t numSMs) {
-  if (auto given = problem.params.find(kPersistent);
-      given != problem.params.end())
-    return given->second == "true";
-  return !tiles.roles.empty() && rowCtas(problem, tiles) > numSMs;
+bool isPersistent(const Problem &problem) {
+  auto given = problem.params.find(kPersistent);
+  return given != problem.params.end() && given->second == "true";
 }
 
 /// One copy a row: what gathers for others has nothing else to issue it with;

@@ -136,7 +136,6 @@ std::optional<LaunchWork> attention(const Params &params,
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * shape.warps);
   work.chain = 2; // ids and query, rows
-  work.persistent = isTrue(params, kPersistent);
   if (roles) {
     RoleTile tile(*format, shape, *roles);
     work.instructions = tile.codeOutside();

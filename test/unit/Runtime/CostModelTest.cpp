@@ -102,29 +102,6 @@ TEST(CostModel, RolesWorkAtTheSameTime) {
   EXPECT_NEAR(us(one), kLaunch + 2030 + 1.025, 1e-6);
 }
 
-/// Where CTAs share items, roles begin one while others end the one before.
-TEST(CostModel, RolesHideTheBeginOfFurtherItems) {
-  LaunchWork items = work();
-  items.grid = 250; // three waves
-  items.chain = 2;
-  items.loops = {loop(0)};
-  auto saved = [&] {
-    items.persistent = false;
-    double each = us(items);
-    items.persistent = true;
-    return each - us(items);
-  };
-  EXPECT_NEAR(saved(), 0, 1e-9); // equal warps
-  RoleWork role;
-  role.warps = 2;
-  role.instructions = 1000;
-  items.loops[0].roles = {role};
-  items.loops[0].add(role);
-  EXPECT_NEAR(saved(), 2 * 0.7 * 1.2, 1e-6);
-  items.grid = 100;
-  EXPECT_NEAR(saved(), 0, 1e-9);
-}
-
 TEST(CostModel, EachUnitCanBeTheLimit) {
   LaunchWork one = work();
   one.loops = {loop(4)};
