@@ -265,8 +265,8 @@ std::optional<Prediction> predict(const LaunchWork &work, const Card &card) {
   bool roles = !work.loops.empty() && !work.loops.front().roles.empty();
   if (work.persistent && roles && work.grid > slots) {
     int64_t switches = ceilDiv(work.grid, slots) - 1;
-    makespan -= static_cast<double>(switches) * kHiddenByRoles *
-                cta->outside(resident);
+    makespan -=
+        static_cast<double>(switches) * kHiddenByRoles * cta->outside(resident);
   }
 
   double memory =

@@ -81,11 +81,10 @@ private:
              << pool;
     int64_t count =
         cast<RankedTensorType>(gather.getIds().getType()).getDimSize(0);
-    return Ring{
-        gather,
-        GatherRing::create(entry, gather.getLoc(), *format, count, stages,
-                           isCopied(gather)),
-        std::nullopt};
+    return Ring{gather,
+                GatherRing::create(entry, gather.getLoc(), *format, count,
+                                   stages, isCopied(gather)),
+                std::nullopt};
   }
 
   /// Whether all that is read of the rows goes to buffers as it comes.
@@ -153,10 +152,10 @@ private:
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn.stage,
                               constant(b, loc, stages - 1));
     Value other = arith::XOrIOp::create(b, loc, turn.parity, one);
-    return {arith::SelectOp::create(
-                b, loc, atLast, constant(b, loc, 0),
-                arith::AddIOp::create(b, loc, turn.stage, one)),
-            arith::SelectOp::create(b, loc, atLast, other, turn.parity)};
+    return {
+        arith::SelectOp::create(b, loc, atLast, constant(b, loc, 0),
+                                arith::AddIOp::create(b, loc, turn.stage, one)),
+        arith::SelectOp::create(b, loc, atLast, other, turn.parity)};
   }
 
   /// The loops around `loop`, outermost first. What stands between them and it

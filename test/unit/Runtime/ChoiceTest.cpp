@@ -46,10 +46,11 @@ TEST(Choice, ByRowsAndHeads) {
     const char *kernel;
   };
   // Few rows: splits. Many: heads share rows, or a tile of 16 is half empty.
-  // Without splits decode is what prefill is.
+  // Without splits decode is what prefill is, but for items that follow each
+  // other in a CTA with roles.
   const Case cases[] = {
-      {1, 128, "decode"},  {3, 11, "decode"},  {64, 16, "decode"},
-      {188, 64, "decode"}, {400, 8, "swapab"}, {0, 64, "decode"},
+      {1, 128, "decode"},   {3, 11, "decode"},  {64, 16, "decode"},
+      {188, 64, "prefill"}, {400, 8, "swapab"}, {0, 64, "decode"},
   };
   for (const Case &c : cases) {
     Problem p = rowsOf(c.tokens, c.heads);

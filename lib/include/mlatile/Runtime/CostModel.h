@@ -48,7 +48,7 @@ struct LoopWork : TileCounts {
 
 /// One launch.
 struct LaunchWork {
-  int64_t grid = 0; ///< CTAs, or the items that they share
+  int64_t grid = 0;        ///< CTAs, or the items that they share
   bool persistent = false; ///< no more CTAs than run at once share the items
   int threads = 0;  ///< of a CTA
   int64_t sharedBytes = 0;
