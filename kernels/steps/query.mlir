@@ -14,11 +14,22 @@
 // The two parts of BH heads of a query, from head %h on; heads past the last
 // are zero. A format without rope has none: its part is empty.
 func.func private @query(%q : !vq, %b : index, %t : index, %h : index) -> (!qn, !qr) {
+  %qn = func.call @query_nope(%q, %b, %t, %h) : (!vq, index, index, index) -> !qn
+  %qr = func.call @query_rope(%q, %b, %t, %h) : (!vq, index, index, index) -> !qr
+  func.return %qn, %qr : !qn, !qr
+}
+
+func.func private @query_nope(%q : !vq, %b : index, %t : index, %h : index) -> !qn {
+  %c0 = arith.constant 0 : index
+  %qn = tile.load %q[%b, %t, %h, %c0] : !vq -> !qn
+  func.return %qn : !qn
+}
+
+func.func private @query_rope(%q : !vq, %b : index, %t : index, %h : index) -> !qr {
   %c0 = arith.constant 0 : index
   %NOPE = tile.param NOPE : index
   %ROPE = tile.param ROPE : index
   %has_rope = arith.cmpi ne, %ROPE, %c0 : index
-  %qn = tile.load %q[%b, %t, %h, %c0] : !vq -> !qn
   %qr = scf.if %has_rope -> !qr {
     %part = tile.load %q[%b, %t, %h, %NOPE] : !vq -> !qr
     scf.yield %part : !qr
@@ -27,7 +38,7 @@ func.func private @query(%q : !vq, %b : index, %t : index, %h : index) -> (!qn, 
     %none = tile.full %zero : bf16 -> !qr
     scf.yield %none : !qr
   }
-  func.return %qn, %qr : !qn, !qr
+  func.return %qr : !qr
 }
 
 // The same for products in f16: a power of two of its own brings the largest
@@ -52,7 +63,8 @@ func.func private @query_f16(%q : !vq, %b : index, %t : index, %h : index) -> (!
   }
 
   %unit, %inverse = func.call @query_unit(%most) : (!row) -> (!row, !row)
-  %qn16, %qr16 = func.call @query_scaled(%qn, %qr, %inverse) : (!qn, !qr, !row) -> (!qn16, !qr)
+  %qn16 = func.call @query_nope_over(%qn, %inverse) : (!qn, !row) -> !qn16
+  %qr16 = func.call @query_rope_over(%qr, %inverse) : (!qr, !row) -> !qr
   func.return %qn16, %qr16, %unit : !qn16, !qr, !row
 }
 
@@ -73,8 +85,10 @@ func.func private @query_f16_read_twice(%q : !vq, %b : index, %t : index, %h : i
     scf.yield %most1 : !row
   }
   %unit, %inverse = func.call @query_unit(%most) : (!row) -> (!row, !row)
-  %qn, %qr = func.call @query(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr)
-  %qn16, %qr16 = func.call @query_scaled(%qn, %qr, %inverse) : (!qn, !qr, !row) -> (!qn16, !qr)
+  %qn = func.call @query_nope(%q, %b, %t, %h) : (!vq, index, index, index) -> !qn
+  %qn16 = func.call @query_nope_over(%qn, %inverse) : (!qn, !row) -> !qn16
+  %qr = func.call @query_rope(%q, %b, %t, %h) : (!vq, index, index, index) -> !qr
+  %qr16 = func.call @query_rope_over(%qr, %inverse) : (!qr, !row) -> !qr
   func.return %qn16, %qr16, %unit : !qn16, !qr, !row
 }
 
@@ -99,14 +113,19 @@ func.func private @query_unit(%most : !row) -> (!row, !row) {
   func.return %unit, %inverse : !row, !row
 }
 
-func.func private @query_scaled(%qn : !qn, %qr : !qr, %inverse : !row) -> (!qn16, !qr) {
-  %c0 = arith.constant 0 : index
-  %ROPE = tile.param ROPE : index
-  %has_rope = arith.cmpi ne, %ROPE, %c0 : index
+// A part over what its heads are divided by.
+func.func private @query_nope_over(%qn : !qn, %inverse : !row) -> !qn16 {
   %qn32 = arith.extf %qn : !qn to !qn32
   %fn = tile.broadcast %inverse along 1 : !row -> !qn32
   %sn = arith.mulf %qn32, %fn : !qn32
   %qn16 = arith.truncf %sn : !qn32 to !qn16
+  func.return %qn16 : !qn16
+}
+
+func.func private @query_rope_over(%qr : !qr, %inverse : !row) -> !qr {
+  %c0 = arith.constant 0 : index
+  %ROPE = tile.param ROPE : index
+  %has_rope = arith.cmpi ne, %ROPE, %c0 : index
   %qr16 = scf.if %has_rope -> !qr {
     %qr32 = arith.extf %qr : !qr to !qr32
     %fr = tile.broadcast %inverse along 1 : !row -> !qr32
@@ -116,5 +135,5 @@ func.func private @query_scaled(%qn : !qn, %qr : !qr, %inverse : !row) -> (!qn16
   } else {
     scf.yield %qr : !qr
   }
-  func.return %qn16, %qr16 : !qn16, !qr
+  func.return %qr16 : !qr
 }

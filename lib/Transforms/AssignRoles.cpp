@@ -161,7 +161,8 @@ private:
         makeRecords(sender, *block, values.getArrayRef());
       for (size_t i = first; i < records.size(); ++i) {
         Record &record = records[i];
-        // One place is enough beside loops, for what comes once a piece of work.
+        // One place is enough beside loops, for what comes once a piece of
+        // work.
         bool inLoop = isa<scf::ForOp>(record.block->getParentOp()) &&
                       record.block->getOps<scf::ForOp>().empty();
         Value made = channel(b, record.values.front().getLoc(),

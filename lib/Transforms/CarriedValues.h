@@ -8,9 +8,9 @@
 
 namespace mlatile {
 
-/// The loop that takes the place of `loop`, and of its body, and carries `inits`
-/// behind what that one carries. The body returns them unchanged until their
-/// yields are set (setLastYields).
+/// The loop that takes the place of `loop`, and of its body, and carries
+/// `inits` behind what that one carries. The body returns them unchanged until
+/// their yields are set (setLastYields).
 mlir::scf::ForOp carryMore(mlir::scf::ForOp loop, mlir::ValueRange inits);
 
 /// What the body of `loop` returns for the last values that it carries.

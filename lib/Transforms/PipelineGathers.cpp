@@ -152,10 +152,10 @@ private:
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn.stage,
                               constant(b, loc, stages - 1));
     Value other = arith::XOrIOp::create(b, loc, turn.parity, one);
-    return {arith::SelectOp::create(
-                b, loc, atLast, constant(b, loc, 0),
-                arith::AddIOp::create(b, loc, turn.stage, one)),
-            arith::SelectOp::create(b, loc, atLast, other, turn.parity)};
+    return {
+        arith::SelectOp::create(b, loc, atLast, constant(b, loc, 0),
+                                arith::AddIOp::create(b, loc, turn.stage, one)),
+        arith::SelectOp::create(b, loc, atLast, other, turn.parity)};
   }
 
   /// The loops around `loop`, outermost first. What stands between them and it

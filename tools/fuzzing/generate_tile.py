@@ -151,10 +151,10 @@ class Kernel(Writer):
         name, dims, element = self.rng.choice(self.views)
         pool, fmt = self.rng.choice(self.pools)
         text = self.rng.choice([
-            f"tile.program_id {self.rng.choice([0, 0, 1, 2])} :", f"tile.dim {name}, {self.rng.randrange(len(dims))} : "
+            f"tile.program_id {self.rng.choice([0, 0, 1, 2])} :", f"tile.num_programs {self.rng.choice([0, 1, 2])} :", f"tile.dim {name}, {self.rng.randrange(len(dims))} : "
             f"{self.view(dims, element)} ->", f"tile.slots {pool} : !tile.pool<{fmt}> ->", f"tile.param {self.rng.choice([*SIZES])} :",
         ])
-        if text.startswith("tile.param") or text.startswith("tile.program_id"):
+        if text.startswith(("tile.param", "tile.program_id", "tile.num_programs")):
             self.define(None, "index", text)
         else:
             self.line(f"{self.new(None, 'index', 'index')} = {text.removesuffix(' ->')}")

@@ -402,7 +402,7 @@ class Kernel(Writer):
             self.define(turned.key(), element, f"tile.transpose {value[0]} : {value[1]} ->")
 
     def runtime(self):
-        text = self.rng.choice(["tile.program_id 0 :", "tile.dim %f, 1 : !tile.view<[T, W], f32>", f'tile.slots %kv : !tile.pool<"{self.pool}">'])
+        text = self.rng.choice(["tile.program_id 0 :", "tile.num_programs 0 :", "tile.dim %f, 1 : !tile.view<[T, W], f32>", f'tile.slots %kv : !tile.pool<"{self.pool}">'])
         self.line(f"{self.new(None, 'index', 'index')} = {text}" + (" index" if text.endswith(":") else ""))
 
     def block(self, *arguments):
