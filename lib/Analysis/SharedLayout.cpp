@@ -196,8 +196,7 @@ int64_t conflictFreeStride(int64_t rowBytes) {
 
 int64_t segmentStride(int64_t rowBytes) {
   constexpr int64_t kSegment = 64;
-  int64_t segments =
-      (std::max<int64_t>(rowBytes, 1) + kSegment - 1) / kSegment;
+  int64_t segments = (std::max<int64_t>(rowBytes, 1) + kSegment - 1) / kSegment;
   return (segments | 1) * kSegment;
 }
 

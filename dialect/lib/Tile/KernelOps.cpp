@@ -236,8 +236,7 @@ LogicalResult KernelOp::verify() {
           base.getKind() != kind) // kernel_c2
         return emitOpError() << "parameter " << name << ": expected a "
                              << stringifyParamKind(kind)
-                             << " parameter declared before it, got "
-                             << source;
+                             << " parameter declared before it, got " << source;
     }
     if (!seen.insert(name).second) // kernel_c1
       return emitOpError() << "parameter " << name << " is declared twice";

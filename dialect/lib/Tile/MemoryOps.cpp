@@ -169,7 +169,8 @@ LogicalResult DequantOp::verifyFactors() {
   if (!fits) // dequant_c8
     return emitOpError() << "expected factors of the rows, "
                          << dimName(rows.getDim()) << ", and of their "
-                         << (format ? std::to_string(format->groups()) + " " : "")
+                         << (format ? std::to_string(format->groups()) + " "
+                                    : "")
                          << "groups, got " << factors;
   return success();
 }

@@ -33,7 +33,7 @@ LogicalResult DequantOp::verify() {
                          scales.getCols() >= format->groups());
   if (hasFactors())
     fits = scales.getRank() == 2 && scales.getRows() == payload.getRows() &&
-           scales.getCols() == format->groups();
+           scales.getCols() >= format->groups();
   if (!fits) // dequant_c3
     return emitOpError("expected 'scales' to have ")
            << payload.getRows() << " rows of " << (f32 ? "" : "at least ")
@@ -47,9 +47,11 @@ LogicalResult DequantOp::verify() {
     return emitOpError("expected 'result' to have ")
            << payload.getRows() << " x " << format->nope
            << " elements of bf16 or f16, got " << result;
-  if (hasFactors() && (getUnscaled() || format->payload !=
-                                            mlatile::PayloadType::E4M3)) // dequant_c5
-    return emitOpError("expected factors of an e4m3 payload that is scaled, got ")
+  if (hasFactors() &&
+      (getUnscaled() ||
+       format->payload != mlatile::PayloadType::E4M3)) // dequant_c5
+    return emitOpError(
+               "expected factors of an e4m3 payload that is scaled, got ")
            << (getUnscaled() ? "unscaled" : "one of 4 bits");
   return success();
 }
