@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tilegpu.load_shared of a first operand of mma.sync: by ldmatrix, whose results
-// stand in neighbouring registers, as the mma wants them.
+// tilegpu.load_shared of a first operand of mma.sync: by ldmatrix, whose
+// results stand in neighbouring registers, as the mma wants them.
 #include "DotOperand.h"
 #include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
@@ -32,10 +32,9 @@ struct FragmentLoadPattern : TilePattern<LoadSharedOp> {
     if (!c)
       return failure();
     DotTiles dot(*c, *grid, k, /*packK=*/0);
-    auto loader = makeBufferDotOperand(rewriter, loc, dot, /*isA=*/true,
-                                       op.getBuffer().getType(),
-                                       /*rowsAreOuter=*/true,
-                                       adaptor.getBuffer());
+    auto loader = makeBufferDotOperand(
+        rewriter, loc, dot, /*isA=*/true, op.getBuffer().getType(),
+        /*rowsAreOuter=*/true, adaptor.getBuffer());
     Type pairType = VectorType::get(2, types().elementType(tile));
     SmallVector<Value> regs;
     for (int tileRow = 0; tileRow < dot.tilesM; ++tileRow)

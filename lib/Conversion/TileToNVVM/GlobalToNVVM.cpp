@@ -233,7 +233,7 @@ void emitStores(ConversionPatternRewriter &b, Location loc, TileAccess &access,
 
 struct StorePattern : TilePattern<tile::StoreOp> {
   using TilePattern::TilePattern;
-  // Parts of a split store are not split again.
+  // The rest of a split store may be split again: it has fewer repetitions.
   void initialize() { setHasBoundedRewriteRecursion(); }
   LogicalResult
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
@@ -266,8 +266,8 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     Block *stores;
     if (exchange) {
       rewriter.setInsertionPointToEnd(before);
-      stores = emitExchanged(rewriter, op, adaptor, *exchange, access, regs,
-                             after);
+      stores =
+          emitExchanged(rewriter, op, adaptor, *exchange, access, regs, after);
     } else {
       stores =
           emitPaths(rewriter, loc, access, after, [&](int width, bool whole) {
@@ -290,14 +290,14 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     if (!isStorable(type.getElementType()))
       return false;
     int64_t even = LaneExchange::evenRepetitions(
-        layout,
-        static_cast<int>(type.getElementTypeBitWidth() / 8));
+        layout, static_cast<int>(type.getElementTypeBitWidth() / 8));
     if (!even)
       return false;
     Location loc = op.getLoc();
     int64_t split = even * layout.blockShape()[dim];
     int64_t size = type.getDimSize(dim);
-    for (auto [from, to] : {std::pair<int64_t, int64_t>{0, split}, {split, size}}) {
+    for (auto [from, to] :
+         {std::pair<int64_t, int64_t>{0, split}, {split, size}}) {
       SmallVector<int64_t> shape(type.getShape()), offsets(layout.rank(), 0);
       shape[dim] = to - from;
       offsets[dim] = from;
@@ -325,7 +325,8 @@ struct StorePattern : TilePattern<tile::StoreOp> {
   }
 
   /// As emitPaths: by vectors of exchanged registers, else by scalars of those
-  /// that are there. At the insertion point, `wide` finds its place in the view.
+  /// that are there. At the insertion point, `wide` finds its place in the
+  /// view.
   static Block *emitExchanged(ConversionPatternRewriter &rewriter,
                               tile::StoreOp op, OpAdaptor adaptor,
                               const LaneExchange &exchange, TileAccess &narrow,

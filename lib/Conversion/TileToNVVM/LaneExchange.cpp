@@ -38,7 +38,8 @@ std::optional<LaneExchange> LaneExchange::plan(const DistributedLayout &from,
     (*lane)[dim] = distance;
     auto reps = now.reps();
     reps[dim] /= 2;
-    auto swapped = DistributedLayout::create(regs, lanes, now.warpBases(), reps);
+    auto swapped =
+        DistributedLayout::create(regs, lanes, now.warpBases(), reps);
     if (!swapped || !swapped->registersAdd())
       break;
     result.to = *swapped;
@@ -88,8 +89,7 @@ SmallVector<Value> LaneExchange::apply(OpBuilder &builder, Location loc,
           builder, loc, word, packVector(builder, loc, elements)));
     }
   }
-  Value thread =
-      NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
   for (auto [lane, distance] : steps) {
     Value bit = LLVM::AndOp::create(builder, loc, thread,
                                     constI32(builder, loc, 1 << lane));
