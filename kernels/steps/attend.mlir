@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The recurrence over a list of candidates, heads on the rows. In base 2, with
-// the unit u[c] of a candidate's scales (keys.mlir; 1 where keys are exact in
-// f16 with their scales):
+// the unit u[c] of a candidate's scales (keys.mlir):
 //
-//   s[h, c] = scale * log2(e) * <q[h], key[c]> + log2 u[c]     (-inf if c is skipped)
-//   m' = max_c s if that is above m + 8, else m
+//   s[h, c] = scale * log2(e) * <q[h], key[c]>                 (-inf if c is skipped)
+//   m' = max_c (s + log2 u[c]) if that is above m + 8, else m
 //   a = 2^(m - m'),  p = 2^(s - m')
-//   l' = l a + p / u,  o' = o a + (p / u) @ value
+//   l' = l a + p,  o' = o a + p @ value
 //
 // l is a tile, summed over c once after the last list. m is a reference for l
-// and o and not the maximum: it changes rarely, so that o is rarely rescaled; p
+// and o and not the maximum: it changes rarely, so that o is rarely rescaled; p u
 // is at most 2^8. A row without a valid candidate keeps m = -inf and l = 0; the
 // reference that is subtracted is then 0, so that -inf - -inf is never formed.
 //
 // Products are of f16, the rope part's of bf16; FP8 makes scores of e4m3 (1), or
-// scores and values (2): fp8.mlir. Scales multiply sums of scores in f32, and p,
-// in f16, on its way to the values.
+// scores and values (2): fp8.mlir. Where a value is multiplied, its scales are
+//
+//   e4m3: in the key, and p as it is (u is for the reference only);
+//   CONVERTS: in the key, over u, which multiplies sums of scores, and p;
+//   else: in f32 on sums of scores; over u in f16 on p u, on its way to the values.
 
 !ids  = tensor<?xi32, #tile.dims<BN>>
 !mask = tensor<?xi1, #tile.dims<BN>>

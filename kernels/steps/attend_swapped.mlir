@@ -3,7 +3,7 @@
 // The recurrence of attend.mlir over a list of candidates, transposed:
 // candidates on the rows, heads on the columns of both products.
 //
-//   s[c, h] = scale * log2(e) * <key[c], q[h]> + log2 u[c],  o[d, h] = sum_c value[c, d] p[c, h] / u[c]
+//   s[c, h] = scale * log2(e) * <key[c], q[h]>,  p[c, h] = 2^(s - m'[h]),  o[d, h] = sum_c value[c, d] p[c, h]
 //
 // A warp has all candidates of its heads, so the statistics stay in the warp.
 

@@ -48,6 +48,9 @@ public:
     if (type.getElementTypeBitWidth() != 16)
       return dequant.emitOpError("expected a 16-bit element type, got ")
              << type.getElementType();
+    if (dequant.getFactors() && isE2M1())
+      return dequant.emitOpError(
+          "expected factors of a payload of e4m3, got one of e2m1");
     return isOperand ? readOperand() : readConverted();
   }
 
@@ -112,14 +115,18 @@ private:
         viewColumns(b, loc, stage.rows, 0, format.payloadBytes(), element);
     Value scales = stage.scales;
     if (Value factors = dequant.getFactors()) {
+      // Whole vectors of eight, so that a row is read by them.
       auto tile = cast<RankedTensorType>(factors.getType());
+      int64_t groups = tile.getDimSize(1);
       scales = tilegpu::AllocOp::create(
           entry, loc,
-          tilegpu::BufferType::get(b.getContext(), tile.getShape(),
-                                   tile.getElementType(),
-                                   (2 * tile.getDimSize(1) + 15) / 16 * 16),
+          tilegpu::BufferType::get(b.getContext(),
+                                   {tile.getDimSize(0), (groups + 7) / 8 * 8},
+                                   tile.getElementType()),
           "factors", IntegerAttr());
-      tilegpu::StoreSharedOp::create(b, loc, factors, scales);
+      tilegpu::StoreSharedOp::create(
+          b, loc, factors,
+          viewColumns(b, loc, scales, 0, groups, tile.getElementType()));
     }
     tilegpu::DequantOp::create(
         b, loc, b.getStringAttr(format.name), payload, scales, keys,

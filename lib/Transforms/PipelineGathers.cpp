@@ -87,17 +87,23 @@ private:
                 std::nullopt};
   }
 
-  /// Whether all that is read of the rows goes to buffers as it comes.
+  /// Whether rows are read for more than their scales, and all that is read of
+  /// them goes to buffers as it comes.
   static bool isCopied(tile::GatherOp gather) {
-    return llvm::all_of(gather.getRows().getUsers(), [](Operation *user) {
+    bool copied = false;
+    for (Operation *user : gather.getRows().getUsers()) {
       auto dequant = dyn_cast<tile::DequantOp>(user);
       if (!dequant)
         return false;
-      return dequant.getField() == tile::RowField::Scale ||
-             llvm::all_of(dequant->getUsers(), [](Operation *reader) {
-               return isa<tilegpu::StoreSharedOp>(reader);
-             });
-    });
+      if (dequant.getField() == tile::RowField::Scale)
+        continue;
+      if (!llvm::all_of(dequant->getUsers(), [](Operation *reader) {
+            return isa<tilegpu::StoreSharedOp>(reader);
+          }))
+        return false;
+      copied = true;
+    }
+    return copied;
   }
 
   Value makeBarriers(Location loc, StringRef name, int64_t stages,

@@ -19,19 +19,21 @@ tile.kernel @chain warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
   %c32 = arith.constant 32 : index
   %skip = arith.constant -1 : i32
   %f0 = arith.constant 0.0 : f32
-  // The query is filled in by all warps.
-  // CHECK: %[[Q:.+]] = tile.load %q
+  // CHECK-NOT: tile.load
   // CHECK-DAG: %[[ROWS:.+]] = tilegpu.channel "rows" : !tilegpu.channel<3, [!tile.rows<"dsv4", [32]>, tensor<32xi1>]>
   // CHECK-DAG: %[[HAND:.+]] = tilegpu.channel "handover" : !tilegpu.channel<2, [tensor<16xf32>, tensor<16x32xbf16>]>
-  // CHECK: %[[QB:.+]] = tilegpu.alloc "before" : !tilegpu.buffer<16x448xbf16, stride = 912>
-  // CHECK: tilegpu.store_shared %[[Q]], %[[QB]]
+  // CHECK-DAG: %[[QB:.+]] = tilegpu.channel "before" : !tilegpu.channel<1, [tensor<16x448xbf16>]>
+  // CHECK: tilegpu.roles
   %query = tile.load %q[%c0, %c0] : !vq -> tensor<16x448xbf16>
   %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
   %m_ = tile.full %f0 : f32 -> tensor<16xf32>
   %o_ = tile.full %f0 : f32 -> tensor<16x448xf32>
 
-  // What depends on the second product, and the vector as a vector.
-  // CHECK: role "second" warps(8) registers(176) {
+  // The query is sent by those who have nothing to do yet. What depends on the
+  // second product, and the vector as a vector.
+  // CHECK-NEXT: role "second" warps(8) registers(176) {
+  // CHECK: %[[Q:.+]] = tile.load %q
+  // CHECK-NEXT: tilegpu.send %[[Q]] to %[[QB]]
   // CHECK: %[[O:.+]] = scf.for {{.*}} iter_args(%[[O0:.+]] = %{{.+}}) -> (tensor<16x448xf32>)
   // CHECK-DAG: %[[R:.+]]:2 = tilegpu.receive %[[ROWS]]
   // CHECK-DAG: %[[H:.+]]:2 = tilegpu.receive %[[HAND]]
@@ -44,7 +46,8 @@ tile.kernel @chain warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
 
   // The first product, its warps along the rows, and what is stored of it.
   // CHECK: role "first" warps(4) registers(128) {
-  // CHECK: %[[QR:.+]] = tilegpu.load_shared %[[QB]]
+  // CHECK-NOT: tile.load
+  // CHECK: %[[QR:.+]] = tilegpu.receive %[[QB]]
   // CHECK: scf.for {{.*}} -> (tensor<16xf32>)
   // CHECK: %[[K:.+]]:2 = tilegpu.receive %[[ROWS]]
   // CHECK: tile.dot %[[QR]], %{{.+}}, %{{.+}} {warps = array<i64: 1, 4>}
@@ -93,8 +96,6 @@ tile.kernel @none warps(4) (%x : f32, %max : !tile.view<[H], f32>) {
 // -----
 
 // Rows converted once, by the warps that gather: their own ring, three stages.
-// Twelve warps have no layout in common: second products, who have nothing else
-// to do yet, load the query and send it.
 // CHECK-LABEL: tile.kernel @converts warps(12)
 // CHECK-NOT: tile.load %q
 // CHECK-DAG: %[[CONV:.+]] = tilegpu.channel "converted" : !tilegpu.channel<1, [tensor<32x448xbf16>]>
@@ -130,6 +131,56 @@ tile.kernel @converts warps(12) (%q : !tile.view<[H, D], bf16>, %pool : !tile.po
     %s = tile.dot %query, %kt, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
     %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
     %o1 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
+    scf.yield %o1 : tensor<16x448xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %o, %out[%c0, %c0] : tensor<16x448xf32>, !tile.view<[H, D], f32>
+  tile.return
+}
+
+// -----
+
+// All that follows from rows alone belongs to those who convert: the scales, the
+// largest of each row, the factors. What the others need of it crosses, a vector
+// as a vector, which is made a tile on the far side.
+// CHECK-LABEL: tile.kernel @of_rows warps(12)
+// CHECK: %[[CONV:.+]] = tilegpu.channel "converted" : !tilegpu.channel<1, [tensor<32xf32>, tensor<32x448xf16>]>
+// CHECK: role "second" warps(4)
+// CHECK-NOT: tile.{{dequant|reduce}}
+// CHECK: %[[V:.+]]:2 = tilegpu.receive %[[CONV]]
+// CHECK: tile.dot %{{.+}}, %[[V]]#1, %
+// CHECK: role "first" warps(4)
+// CHECK-NOT: tile.{{dequant|reduce}}
+// CHECK: %[[R:.+]]:2 = tilegpu.receive %[[CONV]]
+// CHECK: %[[B:.+]] = tile.broadcast %[[R]]#0 along 0
+// CHECK: arith.mulf %{{.+}}, %[[B]]
+// CHECK: role "gather" warps(4)
+// CHECK: %[[ROWS:.+]], %{{.+}} = tile.gather
+// CHECK: %[[S:.+]] = tile.dequant %[[ROWS]] scale
+// CHECK-DAG: %[[MOST:.+]] = tile.reduce maximumf %[[S]] along 1
+// CHECK-DAG: %[[F:.+]] = arith.truncf %[[S]]
+// CHECK-DAG: %[[K:.+]] = tile.dequant %[[ROWS]] payload times %[[F]]
+// CHECK: tilegpu.send %[[MOST]], %[[K]] to %[[CONV]]
+tile.kernel @of_rows warps(12) (%q : !tile.view<[H, D], f16>, %pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index,
+                                %out : !tile.view<[H, D], f32>) attributes {tile.roles = "4c+4+4@3:1"} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %f0 = arith.constant 0.0 : f32
+  %query = tile.load %q[%c0, %c0] : !tile.view<[H, D], f16> -> tensor<16x448xf16>
+  %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
+  %o_ = tile.full %f0 : f32 -> tensor<16x448xf32>
+  %o = scf.for %i = %c0 to %n step %c32 iter_args(%o0 = %o_) -> (tensor<16x448xf32>) {
+    %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
+    %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+    %scale = tile.dequant %rows scale : !tile.rows<"dsv4", [32]> -> tensor<32x7xf32>
+    %most = tile.reduce maximumf %scale along 1 : tensor<32x7xf32> -> tensor<32xf32>
+    %most2 = tile.broadcast %most along 0 : tensor<32xf32> -> tensor<16x32xf32>
+    %f = arith.truncf %scale : tensor<32x7xf32> to tensor<32x7xf16>
+    %k = tile.dequant %rows payload times %f : !tile.rows<"dsv4", [32]>, tensor<32x7xf16> -> tensor<32x448xf16>
+    %kt = tile.transpose %k : tensor<32x448xf16> -> tensor<448x32xf16>
+    %s = tile.dot %query, %kt, %zero : tensor<16x448xf16>, tensor<448x32xf16>, tensor<16x32xf32>
+    %s2 = arith.mulf %s, %most2 : tensor<16x32xf32>
+    %p = arith.truncf %s2 : tensor<16x32xf32> to tensor<16x32xf16>
+    %o1 = tile.dot %p, %k, %o0 : tensor<16x32xf16>, tensor<32x448xf16>, tensor<16x448xf32>
     scf.yield %o1 : tensor<16x448xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.store %o, %out[%c0, %c0] : tensor<16x448xf32>, !tile.view<[H, D], f32>

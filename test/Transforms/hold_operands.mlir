@@ -1,111 +1,193 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: mlatile-opt %s --split-input-file --tile-assign-roles --tile-assign-layouts --tilegpu-lower-channels --tilegpu-pipeline-gathers --tile-to-tilegpu --tilegpu-hold-operands | FileCheck %s
+// RUN: mlatile-opt %s --tilegpu-hold-operands --split-input-file | FileCheck %s
 
-// A query that is stored anew for each item: its first columns are read once an
-// item, before the inner loop, and the rest in each iteration.
-!ids  = tensor<32xi32>
-!ok   = tensor<32xi1>
-!rows = !tile.rows<"dsv4", [32]>
-!vid  = !tile.view<[T, W], i32>
-!vq   = !tile.view<[T, H, D], bf16>
-!vo   = !tile.view<[T, H, D], f32>
-!vm   = !tile.view<[T, H], f32>
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], reps = [1, 4]>
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [4, 7]>
+!q = !tilegpu.buffer<64x448xf16, stride = 912>
+!k = !tilegpu.buffer<32x448xf16, stride = 912>
+!s = tensor<64x32xf32, #acc>
 
-// CHECK-LABEL: tile.kernel @items
-// CHECK: role "first"
+// 128 registers, 64 of them to work with and 16 for what the loop carries: there
+// is room for twelve steps of 16 columns, four registers each. Sums go on in the
+// order of the columns.
+// CHECK-LABEL: @part
+// CHECK: %[[Q:.+]] = tilegpu.alloc "q"
+// CHECK: %[[K:.+]] = tilegpu.alloc "k"
+// CHECK: role "first" warps(4) registers(128)
+// CHECK: %[[W:.+]] = tilegpu.view %[[Q]] + 0 : {{.*}} -> !tilegpu.buffer<64x192xf16, stride = 912>
+// CHECK: %[[HELD:.+]] = tilegpu.load_shared %[[W]] : {{.*}} -> tensor<64x192xf16, #[[A:.+]]>
+// CHECK-NEXT: scf.for {{.*}} iter_args(%[[C:.+]] = %
+// CHECK: %[[K0:.+]] = tilegpu.view %[[K]] + 0 : {{.*}} -> !tilegpu.buffer<32x192xf16, stride = 912>
+// CHECK: %[[S0:.+]] = tilegpu.dot %[[HELD]], %[[K0]], %[[C]] {b_transposed} : tensor<64x192xf16, #[[A]]>
+// CHECK: %[[Q1:.+]] = tilegpu.view %[[Q]] + 384 : {{.*}} -> !tilegpu.buffer<64x256xf16, stride = 912>
+// CHECK: %[[K1:.+]] = tilegpu.view %[[K]] + 384 : {{.*}} -> !tilegpu.buffer<32x256xf16, stride = 912>
+// CHECK: %[[S:.+]] = tilegpu.dot %[[Q1]], %[[K1]], %[[S0]] {b_transposed}
+// CHECK: scf.yield %[[S]]
+// Room for all columns: one product. No room: as it was.
+// CHECK: role "all" warps(4) registers(216)
+// CHECK: %[[ALL:.+]] = tilegpu.load_shared %{{.+}} -> tensor<64x448xf16, #
 // CHECK: scf.for
-// CHECK: tilegpu.store_shared %{{.+}}, %[[Q:.+]] : tensor<16x448xbf16
-// CHECK: %[[PART:.+]] = tilegpu.view %[[Q]] + 0
-// CHECK: %[[HELD:.+]] = tilegpu.load_shared %[[PART]]
-// CHECK: scf.for
-// CHECK: tilegpu.dot %[[HELD]]
-// CHECK: %[[REST:.+]] = tilegpu.view %[[Q]] +
-// CHECK: tilegpu.dot %[[REST]]
-// CHECK: tilegpu.role_end
-tile.kernel @items warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid, %out : !vo, %max : !vm)
-    attributes {tile.roles = "4c+4+8"} {
+// CHECK: tilegpu.dot %[[ALL]], %
+// CHECK-NOT: tilegpu.dot
+// CHECK: role "none" warps(4) registers(80)
+// CHECK-NOT: load_shared
+// CHECK: tilegpu.dot %[[Q]], %[[K]], %{{.+}} {b_transposed} : !tilegpu.buffer<64x448xf16
+tile.kernel @part warps(12) (%n : index, %x : f16, %f : f32, %v : !tile.view<[M, N], f32>) {
   %c0 = arith.constant 0 : index
-  %c32 = arith.constant 32 : index
-  %skip = arith.constant -1 : i32
-  %f0 = arith.constant 0.0 : f32
-  %T = tile.dim %idx, 0 : !vid
-  %W = tile.dim %idx, 1 : !vid
-  %first = tile.program_id 0 : index
-  %step = tile.num_programs 0 : index
-  scf.for %t = %first to %T step %step {
-    %query = tile.load %q[%t, %c0, %c0] : !vq -> tensor<16x448xbf16>
-    %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
-    %m_ = tile.full %f0 : f32 -> tensor<16xf32>
-    %o_ = tile.full %f0 : f32 -> tensor<16x448xf32>
-    %m, %o = scf.for %i = %c0 to %W step %c32 iter_args(%m0 = %m_, %o0 = %o_) -> (tensor<16xf32>, tensor<16x448xf32>) {
-      %ids = tile.load %idx[%t, %i] limit %W else %skip : !vid -> !ids
-      %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, !ids -> !rows, !ok
-      %k = tile.dequant %rows nope : !rows -> tensor<32x448xbf16>
-      %kt = tile.transpose %k : tensor<32x448xbf16> -> tensor<448x32xbf16>
-      %s = tile.dot %query, %kt, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
-      %mt = tile.reduce maximumf %s along 1 : tensor<16x32xf32> -> tensor<16xf32>
-      %m1 = arith.maximumf %m0, %mt : tensor<16xf32>
-      %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
-      %o2 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
-      scf.yield %m1, %o2 : tensor<16xf32>, tensor<16x448xf32>
-    } {tile.pipeline = #tile.pipeline<stages = 2>}
-    %mb = tile.broadcast %m along 1 : tensor<16xf32> -> tensor<16x448xf32>
-    %scaled = arith.mulf %o, %mb : tensor<16x448xf32>
-    tile.store %scaled, %out[%t, %c0, %c0] : tensor<16x448xf32>, !vo
-    tile.store %m, %max[%t, %c0] : tensor<16xf32>, !vm
+  %c1 = arith.constant 1 : index
+  %q = tilegpu.alloc "q" : !q
+  %k = tilegpu.alloc "k" : !k
+  tilegpu.roles
+  role "first" warps(4) registers(128) {
+    %t = tile.full %x : f16 -> tensor<64x448xf16, #rows>
+    tilegpu.store_shared %t, %q : tensor<64x448xf16, #rows>, !q
+    %z = tile.full %f : f32 -> !s
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%c = %z) -> (!s) {
+      %d = tilegpu.dot %q, %k, %c {b_transposed} : !q, !k, !s
+      scf.yield %d : !s
+    }
+    tile.store %r, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+    tilegpu.role_end
+  }
+  role "all" warps(4) registers(216) {
+    %z = tile.full %f : f32 -> !s
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%c = %z) -> (!s) {
+      %d = tilegpu.dot %q, %k, %c {b_transposed} : !q, !k, !s
+      scf.yield %d : !s
+    }
+    tile.store %r, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+    tilegpu.role_end
+  }
+  role "none" warps(4) registers(80) {
+    %z = tile.full %f : f32 -> !s
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%c = %z) -> (!s) {
+      %d = tilegpu.dot %q, %k, %c {b_transposed} : !q, !k, !s
+      scf.yield %d : !s
+    }
+    tile.store %r, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+    tilegpu.role_end
   }
   tile.return
 }
 
 // -----
 
-// Another query in each iteration: nothing can be held.
-!ids  = tensor<32xi32>
-!ok   = tensor<32xi1>
-!rows = !tile.rows<"dsv4", [32]>
-!vid  = !tile.view<[T, W], i32>
-!vq   = !tile.view<[T, H, D], bf16>
-!vo   = !tile.view<[T, H, D], f32>
-!vm   = !tile.view<[T, H], f32>
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], reps = [1, 4]>
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [4, 7]>
+!q = !tilegpu.buffer<64x448xf16, stride = 912>
+!k = !tilegpu.buffer<32x448xf16, stride = 912>
+!s = tensor<64x32xf32, #acc>
 
-// CHECK-LABEL: tile.kernel @changes
-// CHECK: role "first"
+// The one place of a channel, filled once. Of two places, or a place that is
+// chosen in the loop, nobody knows what the next iteration reads.
+// CHECK-LABEL: @channels
+// CHECK: role "one"
+// CHECK: tilegpu.stage
+// CHECK: tilegpu.load_shared
 // CHECK: scf.for
-// CHECK: scf.for
-// CHECK: tilegpu.store_shared %{{.+}}, %[[Q:.+]] : tensor<16x448xbf16
-// CHECK: tilegpu.dot %[[Q]], %{{.+}} : !tilegpu.buffer<16x448xbf16
-// CHECK: tilegpu.role_end
-tile.kernel @changes warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid, %out : !vo, %max : !vm)
-    attributes {tile.roles = "4c+4+8"} {
+// CHECK: role "inside"
+// CHECK-NOT: load_shared
+// CHECK: role "two"
+// CHECK-NOT: load_shared
+// CHECK: role "sends"
+tile.kernel @channels warps(16) (%n : index, %x : f16, %f : f32, %v : !tile.view<[M, N], f32>) {
   %c0 = arith.constant 0 : index
-  %c32 = arith.constant 32 : index
-  %skip = arith.constant -1 : i32
-  %f0 = arith.constant 0.0 : f32
-  %T = tile.dim %idx, 0 : !vid
-  %W = tile.dim %idx, 1 : !vid
-  %first = tile.program_id 0 : index
-  %step = tile.num_programs 0 : index
-  scf.for %t = %first to %T step %step {
-    %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
-    %m_ = tile.full %f0 : f32 -> tensor<16xf32>
-    %o_ = tile.full %f0 : f32 -> tensor<16x448xf32>
-    %m, %o = scf.for %i = %c0 to %W step %c32 iter_args(%m0 = %m_, %o0 = %o_) -> (tensor<16xf32>, tensor<16x448xf32>) {
-      %ids = tile.load %idx[%t, %i] limit %W else %skip : !vid -> !ids
-      %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, !ids -> !rows, !ok
-      %query = tile.load %q[%t, %i, %c0] : !vq -> tensor<16x448xbf16>
-      %k = tile.dequant %rows nope : !rows -> tensor<32x448xbf16>
-      %kt = tile.transpose %k : tensor<32x448xbf16> -> tensor<448x32xbf16>
-      %s = tile.dot %query, %kt, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
-      %mt = tile.reduce maximumf %s along 1 : tensor<16x32xf32> -> tensor<16xf32>
-      %m1 = arith.maximumf %m0, %mt : tensor<16xf32>
-      %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
-      %o2 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
-      scf.yield %m1, %o2 : tensor<16xf32>, tensor<16x448xf32>
-    } {tile.pipeline = #tile.pipeline<stages = 2>}
-    %mb = tile.broadcast %m along 1 : tensor<16xf32> -> tensor<16x448xf32>
-    %scaled = arith.mulf %o, %mb : tensor<16x448xf32>
-    tile.store %scaled, %out[%t, %c0, %c0] : tensor<16x448xf32>, !vo
-    tile.store %m, %max[%t, %c0] : tensor<16xf32>, !vm
+  %c1 = arith.constant 1 : index
+  %i0 = arith.constant 0 : i32
+  %one = tilegpu.alloc "one" : !tilegpu.ring<1, !q>
+  %two = tilegpu.alloc "two" : !tilegpu.ring<2, !q>
+  %k = tilegpu.alloc "k" : !k
+  tilegpu.roles
+  role "one" warps(4) registers(128) {
+    %q = tilegpu.stage %one[%i0] : !tilegpu.ring<1, !q> -> !q
+    %z = tile.full %f : f32 -> !s
+    scf.for %i = %c0 to %n step %c1 {
+      %d = tilegpu.dot %q, %k, %z {b_transposed} : !q, !k, !s
+      tile.store %d, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+    }
+    tilegpu.role_end
+  }
+  role "inside" warps(4) registers(128) {
+    %z = tile.full %f : f32 -> !s
+    scf.for %i = %c0 to %n step %c1 {
+      %q = tilegpu.stage %one[%i0] : !tilegpu.ring<1, !q> -> !q
+      %d = tilegpu.dot %q, %k, %z {b_transposed} : !q, !k, !s
+      tile.store %d, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+    }
+    tilegpu.role_end
+  }
+  role "two" warps(4) registers(128) {
+    %q = tilegpu.stage %two[%i0] : !tilegpu.ring<2, !q> -> !q
+    %z = tile.full %f : f32 -> !s
+    scf.for %i = %c0 to %n step %c1 {
+      %d = tilegpu.dot %q, %k, %z {b_transposed} : !q, !k, !s
+      tile.store %d, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+    }
+    tilegpu.role_end
+  }
+  role "sends" warps(4) registers(128) {
+    %t = tile.full %x : f16 -> tensor<64x448xf16, #rows>
+    %q = tilegpu.stage %one[%i0] : !tilegpu.ring<1, !q> -> !q
+    tilegpu.store_shared %t, %q : tensor<64x448xf16, #rows>, !q
+    tilegpu.role_end
+  }
+  tile.return
+}
+
+// -----
+
+#acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], reps = [1, 4]>
+#rows = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [4, 7]>
+!q = !tilegpu.buffer<64x448xf16, stride = 912>
+!qT = !tilegpu.buffer<448x64xf16, stride = 144>
+!k = !tilegpu.buffer<32x448xf16, stride = 912>
+!kT = !tilegpu.buffer<448x32xf16, stride = 80>
+!s = tensor<64x32xf32, #acc>
+
+// Nothing is held of a buffer that is written in a loop, even of another role;
+// nor of operands with columns along rows; nor without roles.
+// CHECK-LABEL: @unchanged
+// CHECK-NOT: load_shared
+// CHECK: tile.return
+tile.kernel @unchanged warps(8) (%n : index, %x : f16, %f : f32, %v : !tile.view<[M, N], f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %q = tilegpu.alloc "q" : !q
+  %qT = tilegpu.alloc "qT" : !qT
+  %k = tilegpu.alloc "k" : !k
+  %kT = tilegpu.alloc "kT" : !kT
+  tilegpu.roles
+  role "first" warps(4) registers(216) {
+    %z = tile.full %f : f32 -> !s
+    scf.for %i = %c0 to %n step %c1 {
+      %d = tilegpu.dot %q, %k, %z {b_transposed} : !q, !k, !s
+      %e = tilegpu.dot %qT, %k, %z {a_transposed, b_transposed} : !qT, !k, !s
+      %g = tilegpu.dot %q, %kT, %z : !q, !kT, !s
+      tile.store %d, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+      tile.store %e, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+      tile.store %g, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
+    }
+    tilegpu.role_end
+  }
+  role "writes" warps(4) registers(216) {
+    %t = tile.full %x : f16 -> tensor<64x448xf16, #rows>
+    scf.for %i = %c0 to %n step %c1 {
+      tilegpu.store_shared %t, %q : tensor<64x448xf16, #rows>, !q
+    }
+    tilegpu.role_end
+  }
+  tile.return
+}
+
+tile.kernel @equal_warps warps(4) (%n : index, %f : f32, %v : !tile.view<[M, N], f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %q = tilegpu.alloc "q" : !q
+  %k = tilegpu.alloc "k" : !k
+  %z = tile.full %f : f32 -> !s
+  scf.for %i = %c0 to %n step %c1 {
+    %d = tilegpu.dot %q, %k, %z {b_transposed} : !q, !k, !s
+    tile.store %d, %v[%c0, %c0] : !s, !tile.view<[M, N], f32>
   }
   tile.return
 }

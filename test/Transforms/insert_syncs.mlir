@@ -248,3 +248,32 @@ tile.kernel @cluster warps(2) cluster(2) (%x : f32, %i : index) {
   %u = arith.addf %s, %r : tensor<64xf32, #copy>
   tile.return
 }
+
+// -----
+
+#a = #tilegpu.layout<reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0]], reps = [1, 2]>
+!b = !tilegpu.buffer<32x32xf16, stride = 80>
+!odd = !tilegpu.buffer<32x32xf16, stride = 72>
+
+// Fragments are read by ldmatrix: what a thread gets another one of its warp has
+// read, so that what it stored itself takes a barrier of the warp too, in both
+// directions. Not so where each thread loads its own.
+// CHECK-LABEL: @fragments
+tile.kernel @fragments warps(2) (%x : f16) {
+  %buffer = tilegpu.alloc "b" {offset = 0 : i64} : !b
+  %odd = tilegpu.alloc "odd" {offset = 2560 : i64} : !odd
+  %t = tile.full %x : f16 -> tensor<32x32xf16, #a>
+  // CHECK: tilegpu.store_shared
+  tilegpu.store_shared %t, %buffer : tensor<32x32xf16, #a>, !b
+  // CHECK-NEXT: tilegpu.sync warp
+  // CHECK-NEXT: tilegpu.load_shared
+  %u = tilegpu.load_shared %buffer : !b -> tensor<32x32xf16, #a>
+  // CHECK-NEXT: tilegpu.sync warp
+  // CHECK-NEXT: tilegpu.store_shared
+  tilegpu.store_shared %t, %buffer : tensor<32x32xf16, #a>, !b
+  // CHECK-NEXT: tilegpu.store_shared
+  tilegpu.store_shared %t, %odd : tensor<32x32xf16, #a>, !odd
+  // CHECK-NEXT: tilegpu.load_shared
+  %v = tilegpu.load_shared %odd : !odd -> tensor<32x32xf16, #a>
+  tile.return
+}

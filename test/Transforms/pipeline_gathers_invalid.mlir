@@ -204,3 +204,17 @@ tile.kernel @called warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i
   }
   tile.return
 }
+
+// -----
+
+// Factors are for payloads of 8 bits.
+tile.kernel @factors warps(1) (%kv : !tile.pool<"dsv4_nvfp4">, %idx : !tile.view<[W], i32>, %x : f16, %o : !tile.view<[W, D], f16>) {
+  %c0 = arith.constant 0 : index
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<16xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4_nvfp4">, tensor<16xi32> -> !tile.rows<"dsv4_nvfp4", [16]>, tensor<16xi1>
+  %f = tile.full %x : f16 -> tensor<16x28xf16>
+  // expected-error@+1 {{expected factors of a payload of e4m3, got one of e2m1}}
+  %k = tile.dequant %rows payload times %f : !tile.rows<"dsv4_nvfp4", [16]>, tensor<16x28xf16> -> tensor<16x448xf16>
+  tile.store %k, %o[%c0, %c0] : tensor<16x448xf16>, !tile.view<[W, D], f16>
+  tile.return
+}

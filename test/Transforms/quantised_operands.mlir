@@ -75,6 +75,30 @@ tile.kernel @float_scales warps(4) (%q : !tile.view<[M, K], bf16>, %kv : !tile.p
 
 // -----
 
+// Factors of the kernel's own are multiplied in by whoever converts: from a copy.
+// CHECK-LABEL: @factors
+// CHECK: %[[F:.+]] = tilegpu.alloc "factors" : !tilegpu.buffer<32x8xf16>
+// CHECK: tilegpu.dequant "dsv4" %{{.+}}, %[[F]] -> %[[KEYS:.+]] : {{.*}} -> !tilegpu.buffer<32x448xf16, stride = 912>
+// CHECK-NOT: tilegpu.load_quantised
+// CHECK: tilegpu.dot %{{.+}}, %[[KEYS]], %{{.+}} {b_transposed}
+tile.kernel @factors warps(4) (%q : !tile.view<[M, K], f16>, %kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %o : !tile.view<[M, N], f32>) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %ids = tile.load %idx[%c0] : !tile.view<[W], i32> -> tensor<32xi32>
+  %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+  %scale = tile.dequant %rows scale : !tile.rows<"dsv4", [32]> -> tensor<32x7xf32>
+  %f = arith.truncf %scale : tensor<32x7xf32> to tensor<32x7xf16>
+  %k = tile.dequant %rows payload times %f : !tile.rows<"dsv4", [32]>, tensor<32x7xf16> -> tensor<32x448xf16>
+  %kT = tile.transpose %k : tensor<32x448xf16> -> tensor<448x32xf16>
+  %s0 = tile.full %f0 : f32 -> tensor<16x32xf32>
+  %a = tile.load %q[%c0, %c0] : !tile.view<[M, K], f16> -> tensor<16x448xf16>
+  %s = tile.dot %a, %kT, %s0 : tensor<16x448xf16>, tensor<448x32xf16>, tensor<16x32xf32>
+  tile.store %s, %o[%c0, %c0] : tensor<16x32xf32>, !tile.view<[M, N], f32>
+  tile.return
+}
+
+// -----
+
 // Keys times keys: one side of a product is of 16 bits.
 // CHECK-LABEL: @gram
 // CHECK: tilegpu.dequant "dsv4"

@@ -20,14 +20,10 @@ def soft_capped(folder, cap):
         "  %scale2_ = arith.divf %sm_scale, %cap : f32\n"
         "  %back_ = arith.mulf %cap, %log2e : f32\n"
         "  %back = tile.full %back_ : f32 -> !s\n",
-        "      %sc = arith.mulf %s1, %scale2 : !s\n":
-        "      %sl = arith.mulf %s1, %scale2 : !s\n"
-        "      %th = math.tanh %sl : !s\n"
-        "      %sc = arith.mulf %th, %back : !s\n",
-        "      %sc = math.fma %s1, %scale2, %log_ub : !s\n":
-        "      %sl = arith.mulf %s1, %scale2 : !s\n"
-        "      %th = math.tanh %sl : !s\n"
-        "      %sc = math.fma %th, %back, %log_ub : !s\n",
+        "    %s2 = arith.mulf %s1, %scale2 : !s\n":
+        "    %sl = arith.mulf %s1, %scale2 : !s\n"
+        "    %th = math.tanh %sl : !s\n"
+        "    %s2 = arith.mulf %th, %back : !s\n",
     }})
 
 
@@ -51,6 +47,12 @@ def test_an_error_names_file_and_line(tmp_path):
     path = edited(tmp_path, {"decode.mlir": {"arith.minsi %stop, %length :": "arith.minsi %stop, %missing :"}})
     with pytest.raises(mlatile.CompileError, match=rf"decode\.mlir:{line_of(path, '%missing')}:"):
         mlatile.load(path)
+
+
+def test_what_is_derived_of_roles_is_not_given():
+    with pytest.raises(mlatile.ArgumentError, match="`params`: .*parameter CONVERTS is derived as ROLES.converts and cannot be given"):
+        mlatile.load(DECODE, params={"CONVERTS": True})
+    mlatile.load(DECODE, params={"ROLES": "4c+4+8", "BH": 16, "BN": 16})
 
 
 def test_a_parameter_of_the_authors(tmp_path):

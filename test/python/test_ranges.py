@@ -6,11 +6,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 from cache_bytes import aim, selected, set_scales, write_bytes
+from lowered_kernels import DECODE, edited
 from second_caches import MAIN
 
+import mlatile
 from mlatile.testing import FORMATS, make_case, numbers
 
 KERNELS = ["decode", "swapab"]
+ONCE = {"ROLES": "4c+4+8", "BH": 16, "BN": 16}  # keys that have their scales when they are converted
 UE8M0 = [name for name in MAIN if FORMATS[name].scale == "ue8m0"]
 APART = [name for name in MAIN if FORMATS[name].scale != "e4m3"]  # scales that are not multiplied into keys
 BOUND = 1e-2
@@ -65,6 +68,14 @@ def test_scales_of_any_size(check_case, kernel, kv_format, exponents, by, logits
     check(check_case, scaled_case(kv_format, EXPONENTS[exponents], by=by, logits=logits), kernel=kernel)
 
 
+@pytest.mark.parametrize("exponents", EXPONENTS)
+@pytest.mark.parametrize("kv_format", [name for name in APART if name != "dots3_swa"])  # for which 101,376 bytes are too few
+def test_scales_in_keys_that_are_converted_once(check_case, kv_format, exponents):
+    kernel = mlatile.load(DECODE, params=ONCE)
+    for by in ("group", "candidate"):
+        check(check_case, scaled_case(kv_format, EXPONENTS[exponents], by=by, logits=5), kernel=kernel)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kv_format", ["dsv4", "glm"])
 def test_splits_and_two_caches_of_different_scales(check_case, kernel, kv_format):
@@ -83,10 +94,12 @@ def test_negative_scales(check_case, kernel, exponents):
     check(check_case, scaled_case("glm", exponents, by="group", logits=5, signed=True), kernel=kernel)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("kv_format", UE8M0)
+@pytest.mark.parametrize(("kv_format", "kernel"), [(name, kernel) for name in UE8M0 for kernel in (*KERNELS, "converted once")
+                                                   if (name, kernel) != ("dots3_swa", "converted once")])
 def test_the_largest_scale(check_case, kernel, kv_format):
     """254 is 2^127, in every group of one candidate; 0 beside it."""
+    if kernel == "converted once":
+        kernel = mlatile.load(DECODE, params=ONCE)
     case = make_case(6, tokens=3, heads=4, width=1, page_size=32, kv_format=kv_format, skip=0)
     set_scales(case, lambda shape: np.where(np.arange(shape[1]) % 2, 254, 0)[None].repeat(shape[0], 0).astype(np.uint8))
     payload = np.random.default_rng(2).choice(numbers.to_e4m3(np.array([0.0, 1.0, -1.0])), (len(selected(case)), case.pool.format.nope))
@@ -169,3 +182,64 @@ def test_a_huge_element_that_counts(check_case):
     case.q[:, :, 7] = 1e30
     case.sm_scale = 1e-30
     check(check_case, case)
+
+
+def set_rope(case, slots, column):
+    """Makes the rope part of slots a one in one column, else zeros."""
+    pool = case.pool
+    rope = np.zeros((len(slots), pool.format.rope), ml_dtypes.bfloat16)
+    rope[:, column] = 1
+    at = pool._places(slots)[0] + pool.format.rope_at
+    pool.pages[(slots // pool.page_size)[:, None], at[:, None] + np.arange(2 * pool.format.rope)] = rope.view(np.uint8)
+
+
+def small_beside_large(gap, second):
+    """One nvfp4 key of the smallest scale and of zeros, and keys of large values whose scores are `gap` powers of two
+    lower: dsv4 with scales 2^-9 in a second list, or of the largest e4m3 scale in the same one. What is summed is theirs."""
+    case = make_case(13, tokens=1, heads=3, width=1 if second else 16, page_size=32, kv_format="dsv4_nvfp4", skip=0)
+    f, slots, first = case.pool.format, selected(case), case.indices[0, 0]
+    large = make_case(14, tokens=1, heads=3, width=16, page_size=32, kv_format="dsv4", skip=0) if second else case
+    if second:
+        set_scales(large, lambda shape: np.full(shape, 127 - 9, np.uint8))
+        set_rope(large, selected(large), 1)
+        case.extra_pool, case.extra_indices = large.pool, large.indices
+    is_first = slots == first
+    set_scales(case, lambda shape: np.where(is_first[:, None], 1, 0x7E).astype(np.uint8).repeat(shape[1], 1))
+    payload = np.random.default_rng(15).integers(0, 256, (len(slots), f.nope // 2)).astype(np.uint8)
+    payload[is_first] = 0
+    write_bytes(case, payload)
+    set_rope(case, slots, 1)
+    set_rope(case, slots[is_first], 0)
+    case.q[:] = 0
+    case.q[:, :, f.nope] = 1
+    case.sm_scale = gap * np.log(2)
+    return case
+
+
+def error_of_values(case, out):
+    nope = case.pool.format.nope
+    want = case.reference().out[:, :, :nope]
+    return (np.abs(out.astype(np.float64)[:, :, :nope] - want).max(axis=2) / np.abs(want).max(axis=2)).max()
+
+
+# Over a reference that followed the score alone, 2^-gap u falls between the smallest numbers of f16.
+GAPS = [(True, gap) for gap in (10.5, 11.5, 12.5, 13.2)] + [(False, gap) for gap in (19.5, 20.5, 21.5)]
+
+
+@pytest.mark.parametrize(("second", "gap"), GAPS)
+@pytest.mark.parametrize("kernel", [*KERNELS, "prefill"])
+def test_large_values_of_little_weight_beside_a_small_scale_of_e4m3(check_case, kernel, second, gap):
+    case = small_beside_large(gap, second)
+    out, _ = check_case(case, kernel=kernel, **(dict(num_splits=1) if kernel == "decode" else {}))
+    assert error_of_values(case, out) <= BOUND
+
+
+@pytest.mark.parametrize(("second", "gap"), GAPS)
+def test_without_the_unit_of_e4m3_scales(tmp_path, run_case, second, gap):
+    """The case above is one that needs it."""
+    kernel = mlatile.load(edited(tmp_path, {"steps/keys.mlir": {
+        "%least_e4m3 = arith.constant 0x3C000000": "%least_e4m3 = arith.constant 0x3F800000",
+        "%most_e4m3 = arith.constant 0x43800000": "%most_e4m3 = arith.constant 0x3F800000"}}))
+    case = small_beside_large(gap, second)
+    out, _ = run_case(case, kernel=kernel, num_splits=1)
+    assert error_of_values(case, out) > BOUND

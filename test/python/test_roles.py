@@ -73,13 +73,8 @@ def test_two_caches_and_splits(extra, splits):
 @pytest.mark.parametrize("kv_format", MAIN)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_rows_converted_once(kernel, kv_format):
-    """By the warps that gather; the others multiply 16-bit rows. In swapab the rows of a group of values are those of one
-    block of warps at least: groups of 32 are refused."""
+    """By the warps that gather, with their scales; the others multiply 16-bit rows."""
     tile = (16, 16, "4c+4+8")
-    if (kernel, kv_format) == ("swapab", "dsv4_1"):
-        with pytest.raises(KernelError, match="expected blocks of a multiple of 128 rows, got 32"):
-            compiled(kernel, kv_format, tile, HAS_LENGTH=False, LSE=1, target="sm_90a")
-        return
     program = compiled(kernel, kv_format, tile, HAS_LENGTH=False, LSE=1, target="sm_90a")
     loop, = program.meta["loops"]
     assert loop["cta_barriers"] == 0 and loop["stages"] == 2
@@ -107,5 +102,9 @@ def test_setmaxnreg_and_named_barriers():
 def test_what_is_refused():
     with pytest.raises(KernelError, match="expected registers of all warps to be at most 2048"):
         compiled("decode", "dsv4", (16, 16, "4:64+4:152+8:160"))
+    with pytest.raises(KernelError, match="keys that are converted once are multiplied in f16"):
+        compiled("decode", "dsv4", (16, 16, "4c+4+8"), FP8=1)
+    with pytest.raises(KernelError, match="parameter CONVERTS is derived as ROLES.converts and cannot be given"):
+        compiled("decode", "dsv4", (16, 16, "4+4+8"), CONVERTS=True)
     with pytest.raises(KernelError, match="expected none, or warps that gather, of first and of second products"):
         compiled("decode", "dsv4", (16, 16, "4+4"))

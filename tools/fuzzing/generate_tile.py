@@ -97,6 +97,10 @@ class Kernel(Writer):
         for field in self.rng.sample(sorted(FIELDS), self.rng.choice([1, 1, 2, 3])):
             size = FIELDS[field] if fmt == "FMT" else {"NOPE": 448, "ROPE": 64, "GROUPS": 7}[FIELDS[field]]
             element = {"rope": "bf16", "scale": "f32"}.get(field) or self.rng.choice(["bf16", "bf16", "f16", "f32"])
+            if field == "payload" and element != "f32" and self.chance(0.5):
+                factors, factors_type = self.tile((n, "GROUPS" if fmt == "FMT" else 7), element)
+                self.define((n, size), element, f"tile.dequant {rows} payload times {factors} : {rows_type}, {factors_type} ->")
+                continue
             self.define((n, size), element, f"tile.dequant {rows} {field} : {rows_type} ->")
 
     def matrix(self, elements):

@@ -268,6 +268,8 @@ class Kernel(Writer):
         keys, keys_type = self.place((rows, payload), "bf16")
         self.line(f"{data}p = tilegpu.view {data} + 0 : {data_type} -> {part}")
         unscaled = " {unscaled}" if self.chance(0.4) or not footer else ""
+        if not unscaled and self.chance(0.5):  # factors of the kernel's own
+            scales, scales_type = self.place((rows, self.rng.choice([groups, -(-groups // 8) * 8])), "bf16")
         self.line(f'tilegpu.dequant "{self.pool}" {data}p, {scales} -> {keys}{unscaled} : {part}, {scales_type} -> {keys_type}')
 
     # Registers.

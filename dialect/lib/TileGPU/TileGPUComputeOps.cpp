@@ -33,7 +33,7 @@ LogicalResult DequantOp::verify() {
                          scales.getCols() >= format->groups());
   if (hasFactors())
     fits = scales.getRank() == 2 && scales.getRows() == payload.getRows() &&
-           scales.getCols() == format->groups();
+           scales.getCols() >= format->groups();
   if (!fits) // dequant_c3
     return emitOpError("expected 'scales' to have ")
            << payload.getRows() << " rows of " << (f32 ? "" : "at least ")

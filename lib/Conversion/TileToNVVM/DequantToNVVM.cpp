@@ -164,17 +164,22 @@ private:
   }
 
   /// Loads the factors of a row eight at a time, where a thread takes one group
-  /// in each turn, and all of them: its first is that of the row.
+  /// in each turn, and all of them: its first is that of the row. What may be
+  /// behind the last group is no part of the vector, but of the buffer: the
+  /// load may become a wider one.
   bool factorsOfRow(int64_t rowBytes, int64_t group) {
     if (dealing.sets != 1 || stepElements() != format.group ||
-        stride(op.getScales()) % (2 * kPiece))
+        stride(op.getScales()) % (2 * kPiece) ||
+        op.getScales().getType().getCols() < (group / kPiece + 1) * kPiece)
       return false;
     Value &vector = factorVectors[{rowBytes, group / kPiece}];
     if (!vector) {
       int64_t bytes = rowBytes + group / kPiece * 2 * kPiece;
       vector = LLVM::LoadOp::create(
           rewriter, loc,
-          VectorType::get(kPiece, op.getResult().getType().getElementType()),
+          VectorType::get(
+              std::min(kPiece, format.groups() - group / kPiece * kPiece),
+              op.getResult().getType().getElementType()),
           offsetBytes(rewriter, loc, scales, bytes), 2 * kPiece);
     }
     return true;

@@ -233,7 +233,7 @@ void emitStores(ConversionPatternRewriter &b, Location loc, TileAccess &access,
 
 struct StorePattern : TilePattern<tile::StoreOp> {
   using TilePattern::TilePattern;
-  // Parts of a split store are not split again.
+  // The rest of a split store may be split again: it has fewer repetitions.
   void initialize() { setHasBoundedRewriteRecursion(); }
   LogicalResult
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Neighbouring lanes exchange registers so that each has longer pieces of a row.
+// Neighbouring lanes exchange registers so that each has longer pieces of a
+// row.
 #ifndef MLATILE_LIB_CONVERSION_TILETONVVM_LANEEXCHANGE_H
 #define MLATILE_LIB_CONVERSION_TILETONVVM_LANEEXCHANGE_H
 

@@ -27,7 +27,7 @@ class Counts:
     mma: float
     ldmatrix: float
     conversions: float
-    async_copies: float
+    copies: float
     barriers: float
 
 
@@ -42,7 +42,8 @@ def loops(kernel, kv_format, heads, extra=None, target="sm_120a"):
         per = CANDIDATES / loop["candidates"]
         yield Counts(
             kernel, rows, params["BH"], loop["candidates"], warps, per * sum(loop["mma"].values()),
-            *(per * loop[name] for name in ("ldmatrix", "conversions", "async_copies")), per * loop["cta_barriers"] / warps,
+            *(per * loop[name] for name in ("ldmatrix", "conversions")), per * (loop["async_copies"] + loop["bulk_copies"]),
+            per * loop["cta_barriers"] / warps,
         )
 
 
@@ -72,7 +73,7 @@ def table(measured):
     lines = ["| kernel | format | heads x candidates (warps) | mma | ldmatrix | conversions | copies | barriers |",
              "|---" * 8 + "|"]
     for c in measured:
-        numbers = (f"{n:g}" if n < 1e4 else f"{n:.0f}" for n in (c.mma, c.ldmatrix, c.conversions, c.async_copies, c.barriers))
+        numbers = (f"{n:g}" if n < 1e4 else f"{n:.0f}" for n in (c.mma, c.ldmatrix, c.conversions, c.copies, c.barriers))
         lines.append(f"| {c.kernel} | {c.kv_format} | {c.heads} x {c.candidates} ({c.warps}) | {' | '.join(numbers)} |")
     return "\n".join(lines)
 

@@ -137,3 +137,59 @@ tile.kernel @unscaled_e2m1 warps(4) () {
   tilegpu.dequant "dsv4_nvfp4" %p, %s -> %r {unscaled} : !tilegpu.buffer<16x224xi8, stride = 240>, !tilegpu.buffer<16x32xi8> -> !tilegpu.buffer<16x448xbf16, stride = 912>
   tile.return
 }
+
+// Factors of the kernel's own: seven of a row by one load, and pairs of
+// f16 as they are converted, multiplied in f16. Nothing goes through f32.
+// CHECK-LABEL: llvm.func @factors
+// CHECK-NOT: f32
+// CHECK: %[[WORDS:.*]] = llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xi16>
+// CHECK: %[[SEVEN:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<7xf16>
+// CHECK: %[[F0:.*]] = llvm.extractelement %[[SEVEN]][%{{.*}} : i32] : vector<7xf16>
+// CHECK-COUNT-6: llvm.extractelement %[[SEVEN]]
+// CHECK-NOT: -> vector<7xf16>
+// CHECK: %[[PAIR:.*]] = nvvm.convert.f8x2.to.f16x2 %{{.*}} : vector<2xi8>(f8E4M3FN) -> vector<2xf16>
+// CHECK: llvm.insertelement %[[F0]]
+// CHECK: %[[BOTH:.*]] = llvm.insertelement %[[F0]]
+// CHECK: llvm.fmul %[[PAIR]], %[[BOTH]] : vector<2xf16>
+// CHECK-COUNT-3: llvm.fmul %{{.*}}, %[[BOTH]] : vector<2xf16>
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>
+// CHECK-NOT: f32
+// CHECK: llvm.return
+tile.kernel @factors warps(4) () {
+  %p = tilegpu.alloc "p" {offset = 0 : i64} : !tilegpu.buffer<16x448xf8E4M3FN, stride = 592>
+  %s = tilegpu.alloc "s" {offset = 9472 : i64} : !tilegpu.buffer<16x8xf16>
+  %r = tilegpu.alloc "r" {offset = 9728 : i64} : !tilegpu.buffer<16x448xf16, stride = 912>
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<16x8xf16> -> !tilegpu.buffer<16x448xf16, stride = 912>
+  tile.return
+}
+
+// A row of seven may end where memory ends: one at a time. Pairs of bf16 come
+// through f32, exact, and are multiplied in bf16.
+// CHECK-LABEL: llvm.func @seven
+// CHECK-NOT: -> vector<7xbf16>
+// CHECK-COUNT-7: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> bf16
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ff2bf16x2.rn"
+// CHECK: llvm.fmul %{{.*}}, %{{.*}} : vector<2xbf16>
+// CHECK-NOT: llvm.fmul {{.*}} : f32
+// CHECK: llvm.return
+tile.kernel @seven warps(4) () {
+  %p = tilegpu.alloc "p" {offset = 0 : i64} : !tilegpu.buffer<16x448xf8E4M3FN, stride = 592>
+  %r = tilegpu.alloc "r" {offset = 9472 : i64} : !tilegpu.buffer<16x448xbf16, stride = 912>
+  %s = tilegpu.alloc "s" {offset = 24064 : i64} : !tilegpu.buffer<16x7xbf16, stride = 16>
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<16x7xbf16, stride = 16> -> !tilegpu.buffer<16x448xbf16, stride = 912>
+  tile.return
+}
+
+// f16 without factors: pairs as they are.
+// CHECK-LABEL: llvm.func @unscaled_f16
+// CHECK-NOT: f32
+// CHECK: nvvm.convert.f8x2.to.f16x2
+// CHECK-NOT: {{f32|llvm.fmul}}
+// CHECK: llvm.return
+tile.kernel @unscaled_f16 warps(4) () {
+  %p = tilegpu.alloc "p" {offset = 0 : i64} : !tilegpu.buffer<16x448xf8E4M3FN, stride = 592>
+  %s = tilegpu.alloc "s" {offset = 9472 : i64} : !tilegpu.buffer<16x8xi8>
+  %r = tilegpu.alloc "r" {offset = 9600 : i64} : !tilegpu.buffer<16x448xf16, stride = 912>
+  tilegpu.dequant "dsv4" %p, %s -> %r {unscaled} : !tilegpu.buffer<16x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<16x8xi8> -> !tilegpu.buffer<16x448xf16, stride = 912>
+  tile.return
+}

@@ -37,11 +37,19 @@ tile.kernel @broadcast warps(2) (%src: !tile.view<[T], f32>, %dst: !tile.view<[T
   %zero = arith.constant 0 : index
   %r = tile.load %src[%zero] : !tile.view<[T], f32> -> tensor<16xf32, #rows>
   %b = tile.broadcast %r along 1 : tensor<16xf32, #rows> -> tensor<16x32xf32, #acc>
-  // CHECK: llvm.insertelement %[[R0]], %{{.*}}
-  // CHECK-NEXT: llvm.insertelement %[[R0]], %{{.*}}
-  // CHECK: llvm.insertelement %[[R8]], %{{.*}}
-  // CHECK-NEXT: llvm.insertelement %[[R8]], %{{.*}}
-  tile.store %b, %dst[%zero, %zero] : tensor<16x32xf32, #acc>, !tile.view<[T, N], f32>
+  // CHECK: llvm.fadd %{{.*}}, %[[R0]]
+  // CHECK-NEXT: llvm.fadd %{{.*}}, %[[R0]]
+  // CHECK-NEXT: llvm.fadd %{{.*}}, %[[R8]]
+  // CHECK-NEXT: llvm.fadd %{{.*}}, %[[R8]]
+  // CHECK-NEXT: llvm.fadd %{{.*}}, %[[R0]]
+  // CHECK-NEXT: llvm.fadd %{{.*}}, %[[R0]]
+  // CHECK-NEXT: llvm.fadd %{{.*}}, %[[R8]]
+  // CHECK-NEXT: llvm.fadd %{{.*}}, %[[R8]]
+  // CHECK-NOT: llvm.fadd
+  // CHECK: llvm.return
+  %x = tile.load %dst[%zero, %zero] : !tile.view<[T, N], f32> -> tensor<16x32xf32, #acc>
+  %sum = arith.addf %x, %b : tensor<16x32xf32, #acc>
+  tile.store %sum, %dst[%zero, %zero] : tensor<16x32xf32, #acc>, !tile.view<[T, N], f32>
   tile.return
 }
 

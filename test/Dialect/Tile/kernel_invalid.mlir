@@ -17,6 +17,21 @@ tile.kernel @k params(N : index = FMT.nope, FMT : format) warps(1) () { tile.ret
 tile.kernel @k params(A : index, N : index = A.nope) warps(1) () { tile.return }
 
 // -----
+// kernel_c2: what is derived of roles
+// expected-error@+1 {{parameter C: expected a roles parameter declared before it, got FMT}}
+tile.kernel @k params(FMT : format, C : i1 = FMT.converts) warps(1) () { tile.return }
+
+// -----
+// kernel_c2
+// expected-error@+1 {{parameter C: expected a roles parameter declared before it, got R}}
+tile.kernel @k params(C : i1 = R.converts, R : roles = none, W : index = 1) warps(W) roles(R) () { tile.return }
+
+// -----
+// kernel_c2: roles are no format
+// expected-error@+1 {{parameter N: expected a format parameter declared before it, got R}}
+tile.kernel @k params(R : roles = none, N : index = R.nope, W : index = 1) warps(W) roles(R) () { tile.return }
+
+// -----
 // kernel_c3
 // expected-error@+1 {{expected 1 to 32 warps, got 33}}
 tile.kernel @k warps(33) () { tile.return }

@@ -45,10 +45,16 @@ func.func @gather(%kv: !tile.pool<FMT>, %bound: !tile.pool<"dsv4">, %ids: tensor
   %o = tile.dequant %s scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf32>
   // CHECK: tile.dequant %[[S]] payload : !tile.rows<"dsv4", [64]> -> tensor<64x448xf8E4M3FN>
   %p8 = tile.dequant %s payload : !tile.rows<"dsv4", [64]> -> tensor<64x448xf8E4M3FN>
+  // CHECK: tile.dequant %[[S]] payload times %{{.*}} : !tile.rows<"dsv4", [64]>, tensor<64x7xf16> -> tensor<64x448xf16>
+  %o16 = arith.truncf %o : tensor<64x7xf32> to tensor<64x7xf16>
+  %times = tile.dequant %s payload times %o16 : !tile.rows<"dsv4", [64]>, tensor<64x7xf16> -> tensor<64x448xf16>
   // CHECK: tile.dequant %[[S]] scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf8E8M0FNU>
   %s8 = tile.dequant %s scale : !tile.rows<"dsv4", [64]> -> tensor<64x7xf8E8M0FNU>
   // CHECK: tile.dequant %[[R]] scale : !tile.rows<FMT, [BN]> -> !f32_BN_GROUPS
   %p = tile.dequant %r scale : !tile.rows<FMT, [BN]> -> tensor<?x?xf32, #tile.dims<BN, GROUPS>>
+  // CHECK: tile.dequant %[[R]] payload times %{{.*}} : !tile.rows<FMT, [BN]>, !bf16_BN_GROUPS -> !bf16_BN_NOPE
+  %pb = arith.truncf %p : tensor<?x?xf32, #tile.dims<BN, GROUPS>> to tensor<?x?xbf16, #tile.dims<BN, GROUPS>>
+  %kp = tile.dequant %r payload times %pb : !tile.rows<FMT, [BN]>, tensor<?x?xbf16, #tile.dims<BN, GROUPS>> -> tensor<?x?xbf16, #tile.dims<BN, NOPE>>
   return
 }
 

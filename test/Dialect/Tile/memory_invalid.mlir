@@ -243,6 +243,57 @@ func.func @f(%r: !tile.rows<"glm", [8]>) {
 }
 
 // -----
+// dequant_c7: of another field
+func.func @f(%r: !tile.rows<"dsv4", [8]>, %x: tensor<8x7xf16>) {
+  // expected-error@+1 {{expected factors of a payload in bf16 or f16, in the same element type, got 'tensor<8x7xf16>' for nope as 'f16'}}
+  %0 = tile.dequant %r nope times %x : !tile.rows<"dsv4", [8]>, tensor<8x7xf16> -> tensor<8x448xf16>
+  return
+}
+
+// -----
+// dequant_c7: of f32
+func.func @f(%r: !tile.rows<"dsv4", [8]>, %x: tensor<8x7xf32>) {
+  // expected-error@+1 {{got 'tensor<8x7xf32>' for payload as 'f32'}}
+  %0 = tile.dequant %r payload times %x : !tile.rows<"dsv4", [8]>, tensor<8x7xf32> -> tensor<8x448xf32>
+  return
+}
+
+// -----
+// dequant_c7: of two types
+func.func @f(%r: !tile.rows<"dsv4", [8]>, %x: tensor<8x7xbf16>) {
+  // expected-error@+1 {{got 'tensor<8x7xbf16>' for payload as 'f16'}}
+  %0 = tile.dequant %r payload times %x : !tile.rows<"dsv4", [8]>, tensor<8x7xbf16> -> tensor<8x448xf16>
+  return
+}
+
+// -----
+// dequant_c8: rank
+func.func @f(%r: !tile.rows<"dsv4", [8]>, %x: tensor<8xf16>) {
+  // expected-error@+1 {{expected factors of the rows, 8, and of their 7 groups, got 'tensor<8xf16>'}}
+  %0 = tile.dequant %r payload times %x : !tile.rows<"dsv4", [8]>, tensor<8xf16> -> tensor<8x448xf16>
+  return
+}
+
+// -----
+// dequant_c8: groups
+func.func @f(%r: !tile.rows<"dsv4", [8]>, %x: tensor<8x8xf16>) {
+  // expected-error@+1 {{expected factors of the rows, 8, and of their 7 groups, got 'tensor<8x8xf16>'}}
+  %0 = tile.dequant %r payload times %x : !tile.rows<"dsv4", [8]>, tensor<8x8xf16> -> tensor<8x448xf16>
+  return
+}
+
+// -----
+// dequant_c8: rows, while the format is a parameter
+tile.kernel @k params(FMT : format, N : index = FMT.nope, G : index = FMT.groups) warps(1) (%p: !tile.pool<FMT>, %h: f16) {
+  %ids = tile.iota : tensor<8xi32>
+  %r, %ok = tile.gather %p[%ids] : !tile.pool<FMT>, tensor<8xi32> -> !tile.rows<FMT, [8]>, tensor<8xi1>
+  %x = tile.full %h : f16 -> tensor<16x?xf16, #tile.dims<16, G>>
+  // expected-error@+1 {{expected factors of the rows, 8, and of their groups, got}}
+  %0 = tile.dequant %r payload times %x : !tile.rows<FMT, [8]>, tensor<16x?xf16, #tile.dims<16, G>> -> tensor<8x?xf16, #tile.dims<8, N>>
+  tile.return
+}
+
+// -----
 func.func @f(%r: !tile.rows<"dsv4", [8]>) {
   // expected-error@+1 {{expected nope, rope, payload or scale, got 'scales'}}
   %0 = tile.dequant %r scales : !tile.rows<"dsv4", [8]> -> tensor<8x64xf16>

@@ -17,8 +17,10 @@ func.func private @rows(!tile.rows<FMT, [BN]>, !tile.rows<"glm", [64]>)
 // CHECK: func.func private @attributes() attributes {
 // CHECK-SAME: a = #tile.parameter<A : index = 16>, b = #tile.parameter<B : i1 = true>,
 // CHECK-SAME: c = #tile.parameter<C : format = "dsv4">, d = #tile.parameter<D : index = C.groups>,
-// CHECK-SAME: e = #tile.parameter<E : format>, f = #tile.pipeline<stages = 3>}
+// CHECK-SAME: e = #tile.parameter<E : format>, f = #tile.pipeline<stages = 3>,
+// CHECK-SAME: g = #tile.parameter<G : roles = "4c+4+8">, h = #tile.parameter<H : i1 = G.converts>}
 func.func private @attributes() attributes {
   a = #tile.parameter<A : index = 16>, b = #tile.parameter<B : i1 = true>,
   c = #tile.parameter<C : format = "dsv4">, d = #tile.parameter<D : index = C.groups>,
-  e = #tile.parameter<E : format>, f = #tile.pipeline<stages = 3>}
+  e = #tile.parameter<E : format>, f = #tile.pipeline<stages = 3>,
+  g = #tile.parameter<G : roles = "4c+4+8">, h = #tile.parameter<H : i1 = G.converts>}

@@ -97,6 +97,11 @@ func.func private @f() attributes {tile.bound = {}}
 #p = #tile.parameter<A : i32 = 4>
 
 // -----
+// parameter_c2: what is derived of roles
+// expected-error@+1 {{parameter A: field converts is i1, got index}}
+#p = #tile.parameter<A : index = ROLES.converts>
+
+// -----
 // expected-error@+1 {{expected an integer, true, false, none, a format or roles in quotes, or PARAMETER.field, got dsv4}}
 #p = #tile.parameter<A : format = dsv4>
 

@@ -26,7 +26,7 @@ func.func @dequant_c2_stride(%p: !tilegpu.buffer<16x448xi8, stride = 456>, %s: !
 // -----
 
 func.func @dequant_c3_bytes(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x4xi8>, %r: !tilegpu.buffer<16x448xbf16>) {
-  // expected-error@+1 {{expected 'scales' to have 16 rows of at least 7 elements of 8 bits, got '!tilegpu.buffer<16x4xi8>'}}
+  // expected-error@+1 {{expected 'scales' to have 16 rows of at least 7 elements of 8 bits, or factors of the result's type, got '!tilegpu.buffer<16x4xi8>'}}
   tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x4xi8> -> !tilegpu.buffer<16x448xbf16>
   return
 }
@@ -34,8 +34,25 @@ func.func @dequant_c3_bytes(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<
 // -----
 
 func.func @dequant_c3_f32(%p: !tilegpu.buffer<16x512xi8>, %s: !tilegpu.buffer<16x16xi8>, %r: !tilegpu.buffer<16x512xbf16>) {
-  // expected-error@+1 {{expected 'scales' to have 16 rows of 4 f32 elements, got '!tilegpu.buffer<16x16xi8>'}}
+  // expected-error@+1 {{expected 'scales' to have 16 rows of 4 f32 elements, or factors of the result's type, got '!tilegpu.buffer<16x16xi8>'}}
   tilegpu.dequant "glm" %p, %s -> %r : !tilegpu.buffer<16x512xi8>, !tilegpu.buffer<16x16xi8> -> !tilegpu.buffer<16x512xbf16>
+  return
+}
+
+// -----
+
+func.func @dequant_c3_factors(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x6xf16>, %r: !tilegpu.buffer<16x448xf16>) {
+  // expected-error@+1 {{expected 'scales' to have 16 rows of at least 7 elements of 8 bits, or factors of the result's type, got '!tilegpu.buffer<16x6xf16>'}}
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x6xf16> -> !tilegpu.buffer<16x448xf16>
+  return
+}
+
+// -----
+
+// Factors of another type than the result are none.
+func.func @dequant_c3_type(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x8xbf16>, %r: !tilegpu.buffer<16x448xf16>) {
+  // expected-error@+1 {{or factors of the result's type, got '!tilegpu.buffer<16x8xbf16>'}}
+  tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x8xbf16> -> !tilegpu.buffer<16x448xf16>
   return
 }
 
@@ -44,6 +61,22 @@ func.func @dequant_c3_f32(%p: !tilegpu.buffer<16x512xi8>, %s: !tilegpu.buffer<16
 func.func @dequant_c4(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x8xi8>, %r: !tilegpu.buffer<16x448xf32>) {
   // expected-error@+1 {{expected 'result' to have 16 x 448 elements of bf16 or f16, got '!tilegpu.buffer<16x448xf32>'}}
   tilegpu.dequant "dsv4" %p, %s -> %r : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x8xi8> -> !tilegpu.buffer<16x448xf32>
+  return
+}
+
+// -----
+
+func.func @dequant_c5_unscaled(%p: !tilegpu.buffer<16x448xi8>, %s: !tilegpu.buffer<16x8xf16>, %r: !tilegpu.buffer<16x448xf16>) {
+  // expected-error@+1 {{expected factors of an e4m3 payload that is scaled, got unscaled}}
+  tilegpu.dequant "dsv4" %p, %s -> %r {unscaled} : !tilegpu.buffer<16x448xi8>, !tilegpu.buffer<16x8xf16> -> !tilegpu.buffer<16x448xf16>
+  return
+}
+
+// -----
+
+func.func @dequant_c5_e2m1(%p: !tilegpu.buffer<16x224xi8>, %s: !tilegpu.buffer<16x32xbf16>, %r: !tilegpu.buffer<16x448xbf16>) {
+  // expected-error@+1 {{expected factors of an e4m3 payload that is scaled, got one of 4 bits}}
+  tilegpu.dequant "dsv4_nvfp4" %p, %s -> %r : !tilegpu.buffer<16x224xi8>, !tilegpu.buffer<16x32xbf16> -> !tilegpu.buffer<16x448xbf16>
   return
 }
 

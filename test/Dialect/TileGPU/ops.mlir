@@ -82,6 +82,10 @@ func.func @async(%pool: !tile.pool<"dsv4">, %ids: tensor<64xi32, #ids>, %i: i32,
   // CHECK: tilegpu.dequant "dsv4" %{{.*}}, %{{.*}} -> %{{.*}} {unscaled} :
   tilegpu.dequant "dsv4" %nope, %scales -> %keys {unscaled}
     : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x8xi8> -> !tilegpu.buffer<64x448xbf16, stride = 912>
+  %factors = tilegpu.alloc "factors" : !tilegpu.buffer<64x7xbf16, stride = 16>
+  // CHECK: tilegpu.dequant "dsv4" %{{.*}}, %{{.*}} -> %{{.*}} : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x7xbf16, stride = 16> ->
+  tilegpu.dequant "dsv4" %nope, %factors -> %keys
+    : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x7xbf16, stride = 16> -> !tilegpu.buffer<64x448xbf16, stride = 912>
   return
 }
 

@@ -80,6 +80,28 @@ TEST(SharedLayout, StrideForLdmatrix) {
     }
 }
 
+TEST(SharedLayout, StrideForSegments) {
+  EXPECT_EQ(segmentStride(1), 64);
+  EXPECT_EQ(segmentStride(64), 64);
+  EXPECT_EQ(segmentStride(65), 192);
+  EXPECT_EQ(segmentStride(528), 576);
+  EXPECT_EQ(segmentStride(576), 576);
+  EXPECT_EQ(segmentStride(656), 704);
+  EXPECT_EQ(segmentStride(1152), 1216);
+  // Half a warp reads 64 bytes of each of two rows, 8 bytes a thread, wherever
+  // they begin: at once, with the smallest multiple of 64 that allows it.
+  for (int64_t bytes = 64; bytes <= 1216; bytes += 32)
+    for (int64_t stride = (bytes + 63) / 64 * 64;
+         stride <= segmentStride(bytes); stride += 64)
+      for (int64_t start = 0; start < bytes; start += 32) {
+        std::vector<int64_t> offsets;
+        for (int64_t thread = 0; thread < 16; ++thread)
+          offsets.push_back(start + thread / 8 * stride + thread % 8 * 8);
+        EXPECT_EQ(sharedWavefronts(offsets, 8) == 1,
+                  stride == segmentStride(bytes));
+      }
+}
+
 TEST(SharedLayout, LdmatrixConflictsOfKnownRows) {
   // Rows of 1024 bytes begin at one bank: eight wavefronts instead of one.
   auto tight = SharedLayout::create(64, 512, 2);

@@ -139,7 +139,7 @@ def Tile_DequantOp : Tile_Op<"dequant", [Pure]> {
     ```mlir
     %k = tile.dequant %rows nope : !tile.rows<FMT, [BN]>
          -> tensor<?x?xbf16, #tile.dims<BN, NOPE>>
-    %k = tile.dequant %rows payload times %r : !tile.rows<FMT, [BN]>,
+    %scaled = tile.dequant %rows payload times %factors : !tile.rows<FMT, [BN]>,
          tensor<?x?xf16, #tile.dims<BN, GROUPS>>
          -> tensor<?x?xf16, #tile.dims<BN, NOPE>>
     ```

@@ -185,8 +185,9 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
     2^(e - 127), byte 255 is NaN; e4m3 is the OCP e4m3fn. `unscaled`: the
     payload alone, exact; scales are not read. Scales of the result's element
     type are factors of the kernel's own in the place of the format's: the
-    payload is multiplied in that type (PTX ISA, `mul.f16x2`, `mul.bf16x2`). All threads of the kernel share
-    the work; no barrier is implied before or after.
+    payload, exact in that type, is multiplied in it and rounded once (PTX ISA,
+    "Half Precision Floating-Point Instructions: mul"). All threads of the kernel
+    share the work; no barrier is implied before or after.
 
     Constraints:
     * dequant_c1: the format is known.
@@ -194,10 +195,10 @@ def TileGPU_DequantOp : TileGPU_SharedOp<"dequant"> {
       payload bytes a row, and rows that start at multiples of 16 bytes.
     * dequant_c3: `scales` has as many rows, and a row holds the format's scales:
       8-bit elements, at least as many as groups, or f32, as many as groups; or
-      factors of the result's element type, as many as groups.
-    * dequant_c5: factors are not `unscaled`, and the format's payload is e4m3.
+      factors of the result's element type, at least as many as groups.
     * dequant_c4: `result` is bf16 or f16, has as many rows, the format's nope
       elements a row, and rows that start at multiples of 16 bytes.
+    * dequant_c5: factors are not `unscaled`, and the format's payload is e4m3.
 
     Example:
     ```mlir
