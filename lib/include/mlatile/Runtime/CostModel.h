@@ -50,7 +50,7 @@ struct LoopWork : TileCounts {
 struct LaunchWork {
   int64_t grid = 0;        ///< CTAs, or the items that they share
   bool persistent = false; ///< no more CTAs than run at once share the items
-  int threads = 0;  ///< of a CTA
+  int threads = 0;         ///< of a CTA
   int64_t sharedBytes = 0;
   int registers = 0;           ///< of a thread; 0: not known, no bound
   std::vector<LoopWork> loops; ///< one after another
