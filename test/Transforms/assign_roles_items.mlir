@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: mlatile-opt %s --tile-assign-roles | FileCheck %s
 // RUN: mlatile-opt %s --tile-assign-roles --tile-assign-layouts --tilegpu-lower-channels --tilegpu-pipeline-gathers --tile-to-tilegpu | FileCheck %s --check-prefix=LOWERED
+// RUN: mlatile-opt %s --tile-assign-roles --tile-assign-layouts --tilegpu-lower-channels --tilegpu-pipeline-gathers --tile-to-tilegpu --tilegpu-hold-operands --canonicalize --tilegpu-plan-shared=target=sm_90a --tilegpu-insert-syncs | FileCheck %s --check-prefix=SYNC
 
 // A loop over items around the loop with the gather: every role has both.
 !ids  = tensor<32xi32>
@@ -69,6 +70,15 @@ tile.kernel @items warps(16) (%q : !vq, %pool : !tile.pool<"dsv4">, %idx : !vid,
   // LOWERED-NEXT: tilegpu.mbarrier_wait
   // LOWERED: tilegpu.gather_async
   // LOWERED: scf.for
+
+  // Nobody stores a query over one that is still read.
+  // SYNC: role "first"
+  // SYNC: scf.for
+  // SYNC: tile.load %q
+  // SYNC: tilegpu.sync role
+  // SYNC-NEXT: tilegpu.store_shared
+  // SYNC: scf.for
+  // SYNC: tilegpu.role_end
   scf.for %t = %first to %T step %step {
     %query = tile.load %q[%t, %c0, %c0] : !vq -> tensor<16x448xbf16>
     %zero = tile.full %f0 : f32 -> tensor<16x32xf32>
