@@ -114,8 +114,9 @@ double CandidateTile::otherInstructions() const {
   double pairs = keyPairs() + valuePairs();
   if (isScaledOutside(format))
     return 0.7 * pairs + 1.8 * valueScales() +
-           lanes * (84 + (shape.fp8 ? 5.5 : 7.7) * format.groups());
-  return 10.8 * pairs + 60 * lanes;
+           lanes * (84 + (format.ropeInValue ? 18 : 0) +
+                    (shape.fp8 ? 5.5 : 7.7) * format.groups());
+  return 14.3 * pairs + 60 * lanes;
 }
 
 /// Bytes through ldmatrix: keys and the query for each warp's scores, values,
@@ -131,7 +132,8 @@ double CandidateTile::matrixBytes() const {
 double CandidateTile::sharedBytes() const {
   double gathered = bn * (format.usedRow() + format.scaleRow + 4);
   // Slots, scales and their units, maxima and p: bytes of a lane, fitted.
-  double aLane = shape.swapped ? 60 : isScaledOutside(format) ? 200 : 110;
+  double aLane = isScaledOutside(format) ? (shape.swapped ? 60 : 200)
+                                         : (shape.swapped ? 170 : 230);
   return gathered + matrixBytes() + w * 32 * aLane;
 }
 

@@ -5,6 +5,7 @@
 #include "mlatile/Target/Target.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace mlatile {
@@ -13,25 +14,30 @@ namespace {
 // docs/CostModel.md says where each of these comes from.
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kConversionsPerClock = 2;
-constexpr double kInstructionsPerClock = 1.35; ///< of PTX, on one SM
+constexpr double kInstructionsPerClock = 2.35; ///< of PTX, on one SM
 constexpr double kClocksPerInstruction = 1.85; ///< of a warp alone
 constexpr double kSchedulers = 4;
-constexpr double kClocksPerBarrier = 30;
-constexpr double kNeighbour = 0.12; ///< slower where all SMs work
+/// Of its instructions' time that a second warp of a scheduler adds.
+constexpr double kSecondWarp = 0.6;
+/// How sharply CTAs of an SM go over from waiting to taking turns.
+constexpr double kBlend = 3;
+constexpr double kClocksPerBarrier = 175; ///< and for the last warp there
+constexpr double kNeighbour = 0.06;       ///< slower where all SMs work
 /// Of the clocks that other roles use shared memory and tensor cores, those
 /// that a role waits for them.
-constexpr double kOtherRoles = 0.3;
+constexpr double kOtherRoles = 0.32;
 /// Of PTX, on one SM, where roles do it: more than any measured kernel does.
 constexpr double kRoleInstructionsPerClock = 2.5;
-constexpr double kOnce = 0.5; ///< of the PTX outside of loops that runs
+/// Of the PTX outside of loops, where roles do theirs at the same time.
+constexpr double kRoleOnce = 0.8;
 constexpr double kMemoryLatency = 600e-9;
-constexpr double kLaunch = 1.7e-6;
+/// Of an access outside of the loops what the code there does not cover.
+constexpr double kChainLatency = 180e-9;
+constexpr double kLaunch = 1.6e-6;
 constexpr double kMergeRound = 1.05e-6;
-constexpr double kJoin = 2.4e-6; ///< partials stored, counted, all there
-/// Partials shared, all of the cluster there. To be fitted: of a prototype the
-/// cluster of 8 splits of 16 heads took 0.5 us less than slices.
-constexpr double kClusterJoin = 2.95e-6;
-constexpr double kHidden = 1.0e-6;
+constexpr double kJoin = 2.0e-6;        ///< partials stored, counted, all there
+constexpr double kClusterJoin = 1.9e-6; ///< shared, all of the cluster there
+constexpr double kHidden = 1.45e-6;
 constexpr int64_t kReservedShared = 1024; ///< of a CTA
 
 /// Some work on one SM, seconds.
@@ -41,8 +47,13 @@ struct SMTime {
   Limiter unit = Limiter::Issue;
   double fill = 0; ///< of the roles that the slowest one waits for at first
 
+  /// Alone for one CTA, busy for many; in between some of both.
   double with(double resident, double slower) const {
-    return std::max(alone * slower, resident * busy);
+    auto power = [](double x) { return std::pow(x, kBlend); };
+    return std::pow(
+        std::max(power(alone * slower) + power(resident * busy) - power(busy),
+                 power(resident * busy)),
+        1 / kBlend);
   }
 };
 
@@ -60,11 +71,13 @@ std::optional<double> mmaClocks(const TileCounts &counts, const Card &card) {
 }
 
 /// Equal warps do one thing after another, all at the same time; a second warp
-/// of a scheduler works while the first waits for shared memory.
+/// of a scheduler works while the first waits for shared memory, and in part
+/// while it waits for itself.
 double serialClocks(const TileCounts &counts, double warps, double mma) {
   double shared = counts.sharedBytes / kSharedBytesPerClock;
   return mma + shared / std::max(1.0, warps / kSchedulers) +
-         (counts.instructions - counts.mma) / warps * kClocksPerInstruction +
+         (counts.instructions - counts.mma) / warps * kClocksPerInstruction *
+             (1 + kSecondWarp * std::max(0.0, warps / kSchedulers - 1)) +
          counts.barriers * kClocksPerBarrier;
 }
 
@@ -161,12 +174,12 @@ std::optional<CtaTime> ctaTime(const LaunchWork &work, const Card &card) {
     filling = std::max(filling, tile->fill);
     cta.loops.emplace_back(static_cast<double>(loop.iterations), *tile);
   }
-  once = kOnce * std::max(once, 0.0) / card.clockHz;
+  once = (together > 0 ? kRoleOnce : 1) * std::max(once, 0.0) / card.clockHz;
   cta.once.alone = once * kClocksPerInstruction;
   cta.once.busy =
       once * (together > 0 ? together : warps) / kInstructionsPerClock;
-  cta.waits = work.chain * kMemoryLatency + (work.joins ? kJoin : 0) +
-                (work.clusters ? kClusterJoin : 0) +
+  cta.waits = work.chain * kChainLatency + (work.joins ? kJoin : 0) +
+              (work.clusters ? kClusterJoin : 0) +
               static_cast<double>(work.mergeRounds) * kMergeRound + filling;
   // From half of the SMs on, the others are their neighbours.
   double fill =

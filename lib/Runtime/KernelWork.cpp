@@ -30,8 +30,12 @@ int64_t number(const Params &params, const char *name) {
 constexpr int64_t kMostRegisters = 255;
 
 /// Code and registers of the step that joins splits (kernels/steps/merge.mlir).
-constexpr double kMergeCode = 250, kMergeCodeOfSplit = 81;
-constexpr int kMergeRegisters = 40, kMergeRegistersOfSplit = 8;
+/// a CTA, a head, a split at once, both; no more registers than leave room for
+/// four CTAs.
+constexpr double kMergeCode = 170, kMergeCodeOfHead = 70,
+                 kMergeCodeOfSplit = 15, kMergeCodeOfBoth = 70;
+constexpr int64_t kMergeRegisters = 40, kMergeRegistersOfHead = 36,
+                  kMergeRegistersOfSplit = 4, kMostMergeRegisters = 128;
 /// For an element of the query that a thread makes FP8 of: fitted.
 constexpr double kCodeOfTerms = 8;
 
@@ -41,8 +45,10 @@ int64_t splitsAtOnce(const Params &params) {
   return given ? given : 8;
 }
 
-double mergeInstructions(int64_t atOnce) {
-  return kMergeCode + kMergeCodeOfSplit * static_cast<double>(atOnce);
+double mergeInstructions(int64_t heads, int64_t atOnce) {
+  auto h = static_cast<double>(heads), n = static_cast<double>(atOnce);
+  return kMergeCode + kMergeCodeOfHead * h + kMergeCodeOfSplit * n +
+         kMergeCodeOfBoth * h * n;
 }
 
 bool isTrue(const Params &params, const char *name) {
@@ -147,8 +153,8 @@ std::optional<LaunchWork> attention(const Params &params,
     work.sharedBytes = sharedBytes(lists, shape, *roles);
   } else {
     CandidateTile tile(*format, shape);
-    // 19 to start and store a register of the output.
-    work.instructions = 850 + 19 * tile.registers();
+    // 17 to start and store a register of the output.
+    work.instructions = (swapped ? 1760 : 1230) + 17 * tile.registers();
     auto registers = static_cast<int64_t>(tile.carriedRegisters());
     work.registers =
         static_cast<int>(std::min(registerBudget(registers), kMostRegisters));
@@ -196,7 +202,10 @@ std::optional<LaunchWork> attention(const Params &params,
             : heads * columns;
     int64_t atOnce = splitsAtOnce(params);
     work.mergeRounds = ceilDiv(slices, splits) * ceilDiv(splits, atOnce);
-    work.instructions += mergeInstructions(atOnce);
+    // Columns past the value: each load of a round waits for the one before.
+    if (!clusters && number(params, "MERGE_BD") > format->dimV())
+      work.mergeRounds = work.mergeRounds * (1 + atOnce) / 3;
+    work.instructions += mergeInstructions(1, atOnce);
   }
   work.l2Bytes += work.memoryBytes;
   return work;
@@ -219,8 +228,11 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * warps);
   int64_t atOnce = splitsAtOnce(params);
-  work.instructions = mergeInstructions(atOnce);
-  work.registers = kMergeRegisters + kMergeRegistersOfSplit * static_cast<int>(atOnce);
+  work.instructions = mergeInstructions(heads, atOnce);
+  work.registers = static_cast<int>(
+      std::min(kMergeRegisters + kMergeRegistersOfHead * heads +
+                   kMergeRegistersOfSplit * atOnce,
+               kMostMergeRegisters));
   work.mergeRounds = ceilDiv(splits, atOnce);
   work.dependent = isTrue(params, "DEPENDENT");
   double query = rows * static_cast<double>(problem.numHeads);

@@ -5,20 +5,22 @@
 #include "mlatile/Analysis/WarpArrangement.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace mlatile {
 namespace {
 // Instructions besides mma, ldmatrix and conversions, and bytes of shared
 // memory besides operands: fitted to the PTX of kernels/ for `4+4+4` with 16
-// and 32 heads and `4c+4+8` with 64, and held to it by unit.compiler. What
-// stands for the form with rows converted once has "Once" in its name.
+// and 32 heads, `4c+4+4` with 32 and `4c+4+8` with 64, and held to it by
+// unit.compiler. What stands for the form with rows converted once, where keys
+// have their scales in them, has "Once" in its name.
 
 // Warps that gather: a warp; a pair of keys that is converted.
-constexpr double kGatherWarp = 77;
-constexpr double kPairOnce = 3.5, kScaledPairOnce = 11;
-constexpr double kPairOnceConversions = 4, kScaledPairOnceConversions = 3.5;
+constexpr double kGatherWarp = 95;
+constexpr double kPairOnce = 4.8, kScaledPairOnce = 14.3;
+constexpr double kPairOnceConversions = 1, kScaledPairOnceConversions = 3.5;
+/// Relative scales, a warp.
+constexpr double kScaleConversions = 4;
 // Warps of scores: a warp, an element of the query's row, a pair of keys that
 // is converted, a score, a score for each group of scales.
 constexpr double kScoreWarp = 20, kScoreQuery = 3.0 / 16,
@@ -26,23 +28,25 @@ constexpr double kScoreWarp = 20, kScoreQuery = 3.0 / 16,
 constexpr double kScorePair = 0.7, kScaledPair = 10.8;
 constexpr double kScore = 14, kScoreGroup = 4.25, kScoreGroupFP8 = 2.6;
 constexpr double kScoreRopeValue = 7; ///< probabilities of a second kind
-constexpr double kScoreWarpOnce = 50, kScoreOnce = 11, kScoreGroupOnce = 3.1;
-constexpr double kMostGroupsOnce = 8; ///< more share their factors
+constexpr double kScoreWarpOnce = 290, kScoreOnce = 2.5,
+                 kScoreRopeValueOnce = 1.5;
 // Bytes of a score.
 constexpr double kScoreBytes = 15, kScoreBytesOnce = 5,
-                 kScoreGroupBytesOnce = 1.8;
+                 kScoreRopeValueBytesOnce = 2;
+// Registers of a warp of scores that hold no part of the query.
+constexpr int64_t kScoreRegisters = 94;
 // Warps of values: a warp, a rope part, a pair of keys, a probability for each
 // group of scales.
 constexpr double kValueWarp = 55, kValueRope = 30;
-constexpr double kValuePair = 2.6, kValueFactor = 2.2, kValueFactorOnce = 5.5;
+constexpr double kValuePair = 2.6, kValueFactor = 2.2;
 constexpr double kValueProbabilityFP8 = 3.4;
 // Bytes of a lane.
-constexpr double kGatherBytes = 12, kGatherBytesOnce = 100;
+constexpr double kGatherBytes = 12, kGatherBytesOnce = 120;
 constexpr double kValueBytes = 45, kValueBytesScaled = 80, kValueBytesOnce = 16;
-constexpr double kValueGroupBytesOnce = 70;
 // PTX outside of the loops: all, a register of the output, an element of the
 // query that a thread brings.
-constexpr double kCode = 800, kCodeOutput = 4, kCodeQuery = 17, kCodeTerms = 8;
+constexpr double kCode = 1250, kCodeOnce = 1430;
+constexpr double kCodeOutput = 4, kCodeQuery = 17, kCodeTerms = 8;
 /// Barriers, units, maxima: bytes.
 constexpr int64_t kSmallBuffers = 1000;
 
@@ -104,6 +108,31 @@ double RoleTile::groupsOfAWarp() const {
   return groups == 0 ? 0 : std::ceil(values.others / format.group);
 }
 
+/// Registers of a thread of the first products, as the compiler divides what a
+/// launch allocates (AssignRoles.cpp).
+int64_t RoleTile::firstRegisters() const {
+  constexpr int64_t kAll = 65536, kSum = 48;
+  if (split.registers[1])
+    return split.registers[1];
+  int64_t warps = split.totalWarps(), others = split.warps[1] + split.warps[2];
+  int64_t left = kAll / (32 * warps) / 8 * 8 * warps -
+                 split.warps[0] * (split.converts ? 48 : 32);
+  int64_t second = split.registers[2]
+                       ? split.registers[2]
+                       : (left + kSum * split.warps[1]) / others / 8 * 8;
+  return (left - second * split.warps[2]) / split.warps[1] / 8 * 8;
+}
+
+/// Columns of the query that registers keep, of products whose keys have 16
+/// bits: steps of 16 of the first product, then of the next.
+double RoleTile::heldColumns() const {
+  auto perStep = std::max<int64_t>(static_cast<int64_t>(scores.heads) / 4, 1);
+  int64_t steps =
+      std::max<int64_t>(firstRegisters() - kScoreRegisters, 0) / perStep;
+  int64_t columns = (split.converts ? format.nope : 0) + format.rope;
+  return static_cast<double>(std::min(16 * steps, columns));
+}
+
 RoleWork RoleTile::gather() const {
   RoleWork work;
   work.warps = static_cast<double>(split.warps[0]);
@@ -115,7 +144,8 @@ RoleWork RoleTile::gather() const {
   double pairs = bn * format.nope / 64;
   bool scaled = groups == 0;
   work.conversions =
-      pairs * (scaled ? kScaledPairOnceConversions : kPairOnceConversions);
+      scaled ? pairs * kScaledPairOnceConversions
+             : pairs * kPairOnceConversions + work.warps * kScaleConversions;
   work.instructions +=
       work.conversions + pairs * (scaled ? kScaledPairOnce : kPairOnce);
   work.sharedBytes += bn * (format.nope * (bits / 8 + 2) + format.rope * 4) +
@@ -133,16 +163,18 @@ RoleWork RoleTile::first() const {
   double probabilities = w * scores.heads * scores.others / 64;
   work.conversions =
       pairs * (groups ? 1 : 3.5) + probabilities * (format.ropeInValue ? 3 : 2);
+  double read = format.dimQK() - heldColumns(); // of the query, each iteration
   double matrix =
-      w * ((scores.others * (once ? 2 : bits / 8) + scores.heads * 2) *
-               format.nope +
-           (scores.heads + scores.others) * format.rope * 2);
+      w *
+      (scores.others * ((once ? 2 : bits / 8) * format.nope + 2 * format.rope) +
+       scores.heads * 2 * read);
   double lanes = 2 * probabilities, other = 0, aScore = 0;
   if (once) {
-    other = w * kScoreWarpOnce +
-            lanes * (kScoreOnce +
-                     kScoreGroupOnce * std::min(groups, kMostGroupsOnce));
-    aScore = kScoreBytesOnce + kScoreGroupBytesOnce * groups;
+    other =
+        w * kScoreWarpOnce +
+        lanes * (kScoreOnce + (format.ropeInValue ? kScoreRopeValueOnce : 0));
+    aScore =
+        kScoreBytesOnce + (format.ropeInValue ? kScoreRopeValueBytesOnce : 0);
   } else {
     other =
         w * kScoreWarp + pairs * (groups ? kScorePair : kScaledPair) +
@@ -168,7 +200,8 @@ RoleWork RoleTile::second() const {
   double pairs = once || shape.fp8 == 2 ? 0 : w * values.others * bn / 64;
   double scaled =
       shape.fp8 == 2 ? convertedProbabilities(w, values, bn, format) : 0;
-  double factors = std::min(groups, groups > 8 ? groupsOfAWarp() : groups);
+  double factors =
+      once ? 0 : std::min(groups, groups > 8 ? groupsOfAWarp() : groups);
   work.conversions = pairs * (groups ? 1 : 4) + w * factors + scaled;
   double probabilities = values.heads * bn / 64;
   double matrix =
@@ -178,19 +211,18 @@ RoleWork RoleTile::second() const {
                               1.2 * probabilities * (groupsOfAWarp() - 1)
                         : kValueBytesScaled;
   if (once)
-    aLane = kValueBytesOnce + kValueGroupBytesOnce * groupsOfAWarp();
+    aLane = kValueBytesOnce;
   work.sharedBytes = matrix + w * 32 * aLane;
-  work.barriers = groups ? 2 : 0;
+  work.barriers = groups && !once ? 2 : 0;
   double output =
       w *
       (values.heads * values.others + ropeValues.heads * ropeValues.others) /
       32;
-  double other = output +
-                 w * (kValueWarp + (format.ropeInValue ? kValueRope : 0)) +
-                 pairs * (groups ? kValuePair : kScaledPair) +
-                 scaled * kValueProbabilityFP8 +
-                 w * probabilities * groupsOfAWarp() *
-                     (once ? kValueFactorOnce : kValueFactor);
+  double other =
+      output + w * (kValueWarp + (format.ropeInValue ? kValueRope : 0)) +
+      pairs * (groups ? kValuePair : kScaledPair) +
+      scaled * kValueProbabilityFP8 +
+      (once ? 0 : w * probabilities * groupsOfAWarp() * kValueFactor);
   work.instructions = work.mma + matrix / 512 + work.conversions + other;
   return work;
 }
@@ -208,12 +240,9 @@ double RoleTile::codeOutside() const {
   double output =
       (values.heads * values.others + ropeValues.heads * ropeValues.others) /
       32;
-  // A query comes with all warps, or with those of values.
-  int64_t all = split.totalWarps();
-  bool together = std::has_single_bit(static_cast<uint64_t>(all));
-  double threads = 32 * static_cast<double>(together ? all : split.warps[2]);
+  double threads = 32 * static_cast<double>(split.warps[2]); // bring the query
   double query = static_cast<double>(shape.heads) * format.dimQK() / threads;
-  return kCode + kCodeOutput * output +
+  return (split.converts ? kCodeOnce : kCode) + kCodeOutput * output +
          query * (kCodeQuery + (shape.fp8 ? kCodeTerms : 0));
 }
 
@@ -241,8 +270,8 @@ int64_t RoleTile::recordBytes() const {
 bool RoleTile::sharesPlaces(const CacheFormat &other) const {
   if (!split.converts)
     return other.name == format.name;
-  return isScaledOutside(other) == isScaledOutside(format) &&
-         other.groups() == format.groups();
+  // Scales are in the keys; what is left of them is a number a row.
+  return isScaledOutside(other) == isScaledOutside(format);
 }
 
 } // namespace mlatile

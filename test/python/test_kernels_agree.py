@@ -112,7 +112,7 @@ def page_roles(kernel, d_qk):
     """{(heads, candidates, roles)} of docs/HostApi.md."""
     rows = re.findall(rf"^\| `{kernel}` \| (\d+) \| (.* x .*) \|$", (SOURCE / "docs" / "HostApi.md").read_text(), flags=re.MULTILINE)
     tiles = next(tiles for most, tiles in rows if int(most) >= d_qk)
-    return {(int(heads), int(rows), roles) for heads, rows, roles in re.findall(r"(\d+) x (\d+) \(([\dc]+\+[\d+]+)\)", tiles)}
+    return {(int(heads), int(rows), roles) for heads, rows, roles in re.findall(r"(\d+) x (\d+) \(([\dc:]+\+[\d:+]+)\)", tiles)}
 
 
 @pytest.mark.parametrize("kv_format", MAIN)

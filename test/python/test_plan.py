@@ -20,9 +20,9 @@ needs_ptxas = pytest.mark.skipif(not PTXAS, reason="no ptxas")
 
 def test_plan_explains():
     plan = mlatile.plan(**PROBLEM)
-    assert (plan.kernel, plan.compute, plan.target, plan.num_splits) == ("decode", "bf16", "sm_120a", 3)
+    assert (plan.kernel, plan.compute, plan.target, plan.num_splits) == ("decode", "bf16", "sm_120a", 6)
     text = str(plan)
-    for part in ("192 candidates of `dsv4`", "3 splits, merge dependent", "decode", "num_sms: 188"):
+    for part in ("192 candidates of `dsv4`", "6 splits, merge dependent", "decode", "num_sms: 188"):
         assert part in text
     assert plan.merge == "dependent" and plan.workspace_bytes > plan.counter_bytes > 0
 
@@ -129,13 +129,13 @@ def test_main_job():
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
     assert report["ok"] and report["error"] <= report["error_bound"]
-    assert report["plan"]["num_splits"] == 3
+    assert report["plan"]["num_splits"] == 6
     wrong = subprocess.run([*job, "--compute", "fp8", "--target", "sm_90a"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "compute `fp8` needs mma of e4m3 with block scaling, which target `sm_90a` has not" in wrong.stderr
 
 
 @pytest.mark.parametrize("problem, target, same", [
-    (dict(num_tokens=64, num_heads=64, target="sm_90a"), "sm_120a", True),
+    (dict(num_tokens=64, num_heads=64, target="sm_120a", compute="bf16"), "sm_90a", True),
     (dict(num_tokens=64, num_heads=128, target="sm_90a"), "sm_120a", False),  # 64 heads with roles have no room there
     (dict(num_tokens=4096, num_heads=64, target="sm_120a"), "sm_121a", True),
     (dict(num_tokens=4096, num_heads=64, target="sm_120a"), "sm_90a", False),  # it has no FP8

@@ -26,7 +26,7 @@ def slow_roles(plan):
 
 
 def refine(path, measure=slow_roles, **more):
-    return mlatile.refine_by(measure, path, card=CARD, **dict(within=1.6, most=100) | PROBLEM | more)
+    return mlatile.refine_by(measure, path, card=CARD, **dict(within=2, most=100) | PROBLEM | more)
 
 
 def test_plans_take_the_fastest(path):

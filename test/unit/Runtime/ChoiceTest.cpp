@@ -114,7 +114,7 @@ TEST(Choice, Tiles) {
   EXPECT_EQ(tilesOf(*plan(p), "prefill"), Tiles({16}));
 }
 
-/// Powers of two and what fills the SMs, each with two tiles at least, and none
+/// Powers of two and what fills the SMs, each with a tile at least, and none
 /// with as many tiles in the longest split as a smaller number has.
 TEST(Choice, Splits) {
   Problem p = rowsOf(1, 64); // four CTAs
@@ -124,10 +124,10 @@ TEST(Choice, Splits) {
   for (const Candidate &c : plan(p)->candidates)
     if (c.kernel == "decode")
       splits.insert(c.numSplits);
-  EXPECT_EQ(splits, std::set<int64_t>({1, 2, 4, 8, 16, 22, 32}));
+  EXPECT_EQ(splits, std::set<int64_t>({1, 2, 4, 8, 16, 22, 32, 64}));
   p.width = 33;
   for (const Candidate &c : plan(p)->candidates)
-    EXPECT_EQ(c.numSplits, 1);
+    EXPECT_LE(c.numSplits, 2);
 }
 
 struct Taken {
@@ -147,8 +147,11 @@ Taken taken(const char *target, int64_t tokens, int64_t heads, int64_t width) {
 
 /// Where heads fill their tiles and rows the card.
 TEST(Choice, Roles) {
-  const Taken narrow = {"4+4+4", 32}, wide = {"4c+4+8", 64}, none = {"", 16};
-  EXPECT_EQ(taken("sm_90a", 64, 64, 2048), narrow);
+  const Taken narrow = {"4+4+4", 32}, none = {"", 16},
+              converting = {"4c:64+4:200+4:216", 32},
+              wide = {"4c:40+4:152+8:160", 64};
+  EXPECT_EQ(taken("sm_90a", 64, 64, 512), converting);
+  EXPECT_EQ(taken("sm_90a", 64, 64, 2048), wide);
   EXPECT_EQ(taken("sm_90a", 64, 128, 2048), wide);
   EXPECT_EQ(taken("sm_90a", 2048, 64, 512), wide);
   EXPECT_EQ(taken("sm_120a", 64, 128, 2048), narrow);
@@ -175,9 +178,11 @@ TEST(Choice, RolesThatFit) {
   const Roles narrow = {"decode 4+4+4", "prefill 4+4+4"};
   EXPECT_EQ(rolesOf(p), narrow);
   p.target = "sm_90a"; // more shared memory
-  const Roles both = {"decode 4+4+4", "decode 4c+4+8", "prefill 4+4+4",
-                      "prefill 4c+4+8"};
-  EXPECT_EQ(rolesOf(p), both);
+  const Roles both = {"decode 4+4+4", "decode 4c:64+4:200+4:216",
+                      "prefill 4+4+4", "prefill 4c:64+4:200+4:216"};
+  Roles all = both;
+  all.insert({"decode 4c:40+4:152+8:160", "prefill 4c:40+4:152+8:160"});
+  EXPECT_EQ(rolesOf(p), all);
   p.numHeads = 16; // half of a tile
   EXPECT_EQ(rolesOf(p), Roles());
   p.kvFormat = "dots3_swa"; // 16 heads a tile
@@ -189,7 +194,7 @@ TEST(Choice, RolesThatFit) {
   p.extraKvFormat = "dsv4_nvfp4";
   EXPECT_EQ(rolesOf(p), Roles());
   p.target = "sm_90a";
-  EXPECT_EQ(rolesOf(p), narrow);
+  EXPECT_EQ(rolesOf(p), both);
   // By its name a kernel comes in its own tile, of equal warps.
   p = rowsOf(64, 128);
   p.kernel = "prefill";
@@ -375,8 +380,9 @@ TEST(SecondCache, Parameters) {
     EXPECT_EQ(spec.params.at("HAS_LENGTH"), "false");
     EXPECT_EQ(spec.params.at("HAS_EXTRA_LENGTH"), "true");
     EXPECT_EQ(spec.params.count("SPLIT"), spec.file == "decode" ? 1u : 0u);
-    // Splits before a dependent launch: SPLIT, DEPENDENT.
-    EXPECT_EQ(spec.params.size(), spec.file == "decode" ? 12u : 10u);
+    // Splits before a dependent launch: SPLIT, DEPENDENT. Else enough tiles for
+    // BULK.
+    EXPECT_EQ(spec.params.size(), spec.file == "decode" ? 12u : 11u);
   }
   Problem one = smallProblem();
   const KernelSpec &spec = plan(one)->launches[0].kernel;
@@ -390,9 +396,9 @@ TEST(SecondCache, Parameters) {
 TEST(SecondCache, SplitsGoOverBothLists) {
   Problem p = twoCaches(); // six tiles of 32, then three
   p.numTokens = 1;
-  EXPECT_EQ(plan(p)->numSplits, 3); // three each
+  EXPECT_EQ(plan(p)->numSplits, 9); // one each
   p.width = 1;                      // a tile of one, then three
-  EXPECT_EQ(plan(p)->numSplits, 2);
+  EXPECT_EQ(plan(p)->numSplits, 4);
 }
 
 TEST(SecondCache, KernelFilesOfOnesOwn) {

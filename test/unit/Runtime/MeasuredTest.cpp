@@ -2,12 +2,14 @@
 //
 // The choice against what an H200 measured, without a device: measured.json is
 // `python -m mlatile.testing.predictions --fixture` of benchmarks of 30
-// November 2026 (prefill of dsv3_2 and what has one row: of 29 November).
+// November 2026; without merges of several heads with more than four splits at
+// once, which are no longer made.
 #include "mlatile/mlatile.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <fstream>
 
 using namespace mlatile;
@@ -61,11 +63,14 @@ TEST(Measured, TheChoiceIsNearTheBest) {
     if (!us || one.ways.size() < 5)
       continue;
     ++known;
-    EXPECT_LE(*us, 1.10 * one.best())
+    EXPECT_LE(*us, 1.05 * one.best())
         << one.name << ": " << taken.kernel << " in " << taken.numSplits;
   }
   EXPECT_GE(known, 9);
 }
+
+constexpr const char *kConverting32 = "4c:64+4:200+4:216",
+                     *kConverting64 = "4c:40+4:152+8:160";
 
 TEST(Measured, Choices) {
   struct Case {
@@ -76,18 +81,22 @@ TEST(Measured, Choices) {
     int64_t heads = 16;
   };
   const Case cases[] = {
-      {"decode-w512-h64-t1", 8, "dependent"},
-      {"decode-w512-h8-t1", 8, "dependent"},
-      {"decode-w128-h64-t1", 2, "dependent"},
+      {"decode-w128-h64-t1", 4, "dependent"},
+      {"decode-w512-h8-t1", 16, "dependent"},
+      {"decode-w512-h8-t8", 16, "dependent"},
+      {"decode-w512-h64-t1", 16, "dependent"},
       {"decode-w2048-h16-t64", 4, "dependent"},
-      {"decode-w512-h8-t8", 8, "dependent"},
-      // Roles from eight rows of 64 heads on, though measured there only as the
-      // best of several.
-      {"decode-w2048-h64-t8", 8, "dependent", "4+4+4", 32},
-      {"decode-w512-h64-t64", 1, "none", "4+4+4", 32},
-      {"decode-w2048-h64-t64", 1, "none", "4+4+4", 32},
-      {"decode-w2048-h128-t64", 1, "none", "4c+4+8", 64},
-      {"prefill-w2048-h64-t2048", 1, "none", "4c+4+8", 64},
+      {"decode-two-caches-w128+512-h64-t1", 20, "dependent"},
+      // Roles from eight rows of 64 heads on.
+      {"decode-w512-h64-t8", 8, "dependent", kConverting32, 32},
+      {"decode-two-caches-w128+512-h64-t8", 7, "dependent", kConverting32, 32},
+      {"decode-w2048-h128-t8", 4, "dependent", kConverting32, 32},
+      {"decode-w512-h64-t64", 1, "none", kConverting32, 32},
+      // 56 us in two splits of 64 heads, 53 like this.
+      {"decode-w1024-h64-t64", 1, "none", kConverting32, 32},
+      {"decode-w2048-h64-t64", 2, "dependent", kConverting64, 64},
+      {"decode-w2048-h128-t64", 1, "none", kConverting64, 64},
+      {"prefill-w2048-h64-t2048", 1, "none", kConverting64, 64},
   };
   std::vector<Measured> all = measured();
   for (const Case &c : cases) {
@@ -104,33 +113,38 @@ TEST(Measured, Choices) {
   }
 }
 
-/// Every way of decode, and with roles, within 25%; the other kernels that were
-/// measured had registers in memory.
+/// Every way within 20%; swapab of 8 heads, a lone warp, is predicted too fast.
 TEST(Measured, Times) {
   int ways = 0;
+  double squares = 0;
   for (const Measured &one : measured())
     for (const Json &way : one.ways) {
       std::string roles = way.value("roles", "");
-      if (way.at("kernel") != "decode" && roles.empty())
+      int64_t heads = way.at("head_tile");
+      if (way.at("kernel") == "swapab" && heads == 8)
         continue;
       Problem problem = one.problem;
       problem.kernel = way.at("kernel");
       if (!roles.empty())
         problem.params = {
-            {"BH", std::to_string(way.at("head_tile").get<int>())},
-            {"BN", "32"},
-            {"ROLES", roles}};
+            {"BH", std::to_string(heads)}, {"BN", "32"}, {"ROLES", roles}};
       problem.numSplits = way.at("num_splits");
       if (*problem.numSplits > 1)
         problem.merge = way.at("merge");
-      std::optional<double> us = plan(problem)->predictedMicroseconds;
+      std::shared_ptr<const Plan> made = plan(problem);
+      // By its name a kernel comes in its widest tile.
+      if (made->candidates.front().headTile != heads)
+        continue;
+      std::optional<double> us = made->predictedMicroseconds;
       ASSERT_TRUE(us);
       double ratio = *us / way.at("us").get<double>();
-      EXPECT_TRUE(ratio > 0.8 && ratio < 1.25)
+      EXPECT_TRUE(ratio > 0.8 && ratio < 1.2)
           << one.name << " " << way << ": " << *us;
+      squares += std::log(ratio) * std::log(ratio);
       ++ways;
     }
-  EXPECT_GE(ways, 150);
+  EXPECT_GE(ways, 400);
+  EXPECT_LT(std::sqrt(squares / ways), 0.08);
 }
 
 } // namespace

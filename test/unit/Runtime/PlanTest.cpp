@@ -10,9 +10,9 @@ TEST(Plan, SplitsFillTheMachine) {
   EXPECT_EQ(made->kernel, "decode");
   EXPECT_EQ(made->compute, "bf16");
   EXPECT_EQ(made->target, "sm_120a");
-  EXPECT_EQ(made->numSplits, 3); // 192 candidates are six tiles of 32
+  EXPECT_EQ(made->numSplits, 6); // 192 candidates are six tiles of 32
   ASSERT_EQ(made->launches.size(), 2u);
-  EXPECT_EQ(made->launches[0].grid, 3u * 1 * 3);
+  EXPECT_EQ(made->launches[0].grid, 3u * 1 * 6);
 
   p.numSMs = 3; // three CTAs already
   EXPECT_EQ(plan(p)->numSplits, 1);
@@ -78,7 +78,8 @@ TEST(Plan, SinkAndLseBelongToTheMerge) {
 
 TEST(Plan, RunTimeSizesShareAKernel) {
   Problem p = smallProblem();
-  p.numSplits = 2;
+  p.width = 1024; // rows come in bulk, and eight splits are joined at once
+  p.numSplits = 5;
   p.kernel = "decode";
   p.compute = "bf16";
   Problem other = p;
@@ -86,7 +87,7 @@ TEST(Plan, RunTimeSizesShareAKernel) {
   other.numHeads = 64;
   other.width = 7936;
   other.pageSize = 2304;
-  other.numSplits = 5;
+  other.numSplits = 7;
   for (const char *merge : {"launch", "dependent"}) {
     p.merge = other.merge = merge;
     for (int i = 0; i < 2; ++i)

@@ -46,7 +46,7 @@ protected:
   }
 
   std::vector<MeasuredWay> keep(const MeasuredCard &card = kCard) const {
-    std::vector<MeasuredWay> ways = measureWays(problem(), {1.6, 100}, clockOf);
+    std::vector<MeasuredWay> ways = measureWays(problem(), {2, 100}, clockOf);
     keepTimes(path, card, problem(), ways);
     return ways;
   }
