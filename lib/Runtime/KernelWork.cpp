@@ -39,10 +39,12 @@ constexpr int64_t kMergeRegisters = 40, kMergeRegistersOfHead = 36,
 /// For an element of the query that a thread makes FP8 of: fitted.
 constexpr double kCodeOfTerms = 8;
 
-/// Splits that the step loads at once.
-int64_t splitsAtOnce(const Params &params) {
+/// Splits that the step loads at once, without those that there are not, whose
+/// loads are jumped over: 2, 4 or 8.
+int64_t splitsAtOnce(const Params &params, int64_t splits) {
   int64_t given = number(params, "AT_ONCE");
-  return given ? given : 8;
+  int64_t there = splits <= 2 ? 2 : splits <= 4 ? 4 : 8;
+  return std::min(given ? given : 8, there);
 }
 
 double mergeInstructions(int64_t heads, int64_t atOnce) {
@@ -200,7 +202,7 @@ std::optional<LaunchWork> attention(const Params &params,
             ? columns *
                   ceilDiv(heads, std::max<int64_t>(number(params, "JOIN"), 1))
             : heads * columns;
-    int64_t atOnce = splitsAtOnce(params);
+    int64_t atOnce = splitsAtOnce(params, splits);
     work.mergeRounds = ceilDiv(slices, splits) * ceilDiv(splits, atOnce);
     // Columns past the value: each load of a round waits for the one before.
     if (!clusters && number(params, "MERGE_BD") > format->dimV())
@@ -227,7 +229,7 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   LaunchWork work;
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * warps);
-  int64_t atOnce = splitsAtOnce(params);
+  int64_t atOnce = splitsAtOnce(params, splits);
   work.instructions = mergeInstructions(heads, atOnce);
   work.registers = static_cast<int>(
       std::min(kMergeRegisters + kMergeRegistersOfHead * heads +

@@ -26,16 +26,23 @@ constexpr MergeForm kForms[] = {
     {"launch"},
 };
 
+/// Whether the merge is long enough for a kernel of its own for its splits; all
+/// others share one.
+bool isLongMerge(const Problem &problem) {
+  return problem.numTokens * problem.numHeads >= kManyMerged;
+}
+
 /// Splits that the step which joins them takes at once
 /// (kernels/steps/merge.mlir): those that are missing cost what the others do.
-int64_t atOnce(int64_t splits) { return splits <= 2 ? 2 : splits <= 4 ? 4 : 8; }
+int64_t atOnce(const Problem &problem, int64_t splits) {
+  if (!isLongMerge(problem))
+    return kMostMerged;
+  return splits <= 2 ? 2 : splits <= 4 ? 4 : kMostMerged;
+}
 
 int64_t mergeHeads(const Problem &problem, int64_t splits) {
-  int64_t heads = kMostMerged / atOnce(splits);
-  return problem.numHeads % heads == 0 &&
-                 problem.numTokens * problem.numHeads >= kManyMerged
-             ? heads
-             : 1;
+  int64_t heads = kMostMerged / atOnce(problem, splits);
+  return problem.numHeads % heads == 0 && isLongMerge(problem) ? heads : 1;
 }
 
 std::map<std::string, std::string> mergeTile(const Problem &problem,
@@ -59,7 +66,7 @@ KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
   spec.params["HAS_SINK"] = boolean(problem.hasSink);
   spec.params["LSE"] = std::to_string(static_cast<int>(problem.lse));
   if (hasParameter(problem, "AT_ONCE"))
-    spec.params["AT_ONCE"] = std::to_string(atOnce(plan.numSplits));
+    spec.params["AT_ONCE"] = std::to_string(atOnce(problem, plan.numSplits));
   if (dependent)
     spec.params["DEPENDENT"] = "true";
   spec.target = plan.target;
@@ -171,7 +178,6 @@ joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits) {
     params["JOIN"] = std::to_string(ceilDiv(tiles.heads, splits));
   } else {
     params["SLICES"] = "true";
-    params["AT_ONCE"] = std::to_string(atOnce(splits));
   }
   return params;
 }
@@ -196,7 +202,7 @@ int64_t mergeCtas(const Problem &problem, int64_t splits) {
 
 std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits) {
   auto params = mergeTile(problem, splits);
-  params["AT_ONCE"] = std::to_string(atOnce(splits));
+  params["AT_ONCE"] = std::to_string(atOnce(problem, splits));
   return estimateWork("merge", params, problem, splits);
 }
 
@@ -215,8 +221,6 @@ void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
     giveResults(problem, decode.kernel);
     // Sizes that are bound already stay.
     decode.kernel.params.merge(joinParams(form, tiles, plan.numSplits));
-    if (!hasParameter(problem, "AT_ONCE"))
-      decode.kernel.params.erase("AT_ONCE");
     if (form.clusters) {
       decode.kernel.params["SPLIT"] = "false"; // nothing is stored between
       plan.reasons.push_back(

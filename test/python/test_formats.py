@@ -109,7 +109,7 @@ def test_ue8m0_bytes_at_the_ends(check_case, kv_format):
     payload = rng.choice(numbers.to_e4m3(np.array([0.0, 1.0, -1.0])), (len(selected(case)), case.pool.format.nope))
     write_bytes(case, payload)
     aim(case, 50.0)
-    out, _ = check_case(case)
+    out, _ = check_case(case, compute="bf16")  # fp8 holds to logits of +-16
     assert np.abs(out.astype(np.float64)).max() == 2.0**127
 
 

@@ -206,9 +206,7 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
     ```mlir
     %first = tile.program_id 0 : index
     %step = tile.num_programs 0 : index
-    scf.for %item = %first to %items step %step {
-      tile.store %one, %done[%item] : i32, !tile.view<[N], i32>
-    }
+    %second = arith.addi %first, %step : index // of the items of this program
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<0>, IntMaxValue<2>]>:$axis);
