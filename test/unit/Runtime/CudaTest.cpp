@@ -196,7 +196,8 @@ TEST(Cuda, RefinementMeasuresOnTheDevice) {
   EXPECT_HAS(planned->explain(), "times of `fake card` (sm_120a, 188 SMs), of "
                                  "12 of ");
   useRefinement("");
-  // A way that fails stands among the others: of kernels that are not loaded yet.
+  // A way that fails stands among the others: of kernels that are not loaded
+  // yet.
   arguments.params["BULK"] = "true";
   setenv("FAKE_OCCUPANCY", "0", 1);
   ways = refine(arguments, path, {3, 12});

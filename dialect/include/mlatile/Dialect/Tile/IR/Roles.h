@@ -16,8 +16,8 @@ inline bool isRolesValue(llvm::StringRef text) {
   return text == kNoRoles || parseRoleSplit(text);
 }
 
-/// What a parameter can be derived of roles (`ROLES.converts`): whether the warps
-/// that gather convert rows for the others; an `i1`.
+/// What a parameter can be derived of roles (`ROLES.converts`): whether the
+/// warps that gather convert rows for the others; an `i1`.
 inline constexpr llvm::StringLiteral kConvertsField = "converts";
 
 } // namespace mlatile::tile

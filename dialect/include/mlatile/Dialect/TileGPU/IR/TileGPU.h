@@ -74,8 +74,9 @@ std::optional<DistributedLayout> operandLayout(bool isA, int64_t rows,
                                                int64_t cols, int packK,
                                                const WarpGrid &grid,
                                                int numWarps);
-/// The grid for which `layout` is that of an operand A of 16 bits whose elements
-/// stand in order along K; all warps that differ in no row count along N.
+/// The grid for which `layout` is that of an operand A of 16 bits whose
+/// elements stand in order along K; all warps that differ in no row count along
+/// N.
 std::optional<WarpGrid> matchOperandA(const DistributedLayout &layout);
 /// log2 of the elements that stand in 16 bits: 1 for 8-bit, 2 for 4-bit
 /// operands of `dot`, which are read by the 16-bit `ldmatrix`; else 0.
