@@ -3,6 +3,7 @@
 
 #include "Text.h"
 #include "mlatile/Analysis/WarpArrangement.h"
+#include "mlatile/Target/RegisterBudget.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,8 +34,8 @@ constexpr double kScoreWarpOnce = 290, kScoreOnce = 2.5,
 // Bytes of a score.
 constexpr double kScoreBytes = 15, kScoreBytesOnce = 5,
                  kScoreRopeValueBytesOnce = 2;
-// Registers of a warp of scores that hold no part of the query.
-constexpr int64_t kScoreRegisters = 94;
+// What the loop of scores carries, of a thread: sums, maxima, stages.
+constexpr int64_t kScoreCarried = 30;
 // Warps of values: a warp, a rope part, a pair of keys, a probability for each
 // group of scales.
 constexpr double kValueWarp = 55, kValueRope = 30;
@@ -68,7 +69,7 @@ RoleTile::RoleTile(const CacheFormat &format, const TileShape &shape,
   if (!this->split.rowStages)
     this->split.rowStages = 2;
   if (!this->split.recordStages)
-    this->split.recordStages = 2;
+    this->split.recordStages = kRecordStages;
 }
 
 /// Warps along the heads first: their statistics stay in a warp.
@@ -108,27 +109,14 @@ double RoleTile::groupsOfAWarp() const {
   return groups == 0 ? 0 : std::ceil(values.others / format.group);
 }
 
-/// Registers of a thread of the first products, as the compiler divides what a
-/// launch allocates (AssignRoles.cpp).
-int64_t RoleTile::firstRegisters() const {
-  constexpr int64_t kAll = 65536, kSum = 48;
-  if (split.registers[1])
-    return split.registers[1];
-  int64_t warps = split.totalWarps(), others = split.warps[1] + split.warps[2];
-  int64_t left = kAll / (32 * warps) / 8 * 8 * warps -
-                 split.warps[0] * (split.converts ? 48 : 32);
-  int64_t second = split.registers[2]
-                       ? split.registers[2]
-                       : (left + kSum * split.warps[1]) / others / 8 * 8;
-  return (left - second * split.warps[2]) / split.warps[1] / 8 * 8;
-}
-
 /// Columns of the query that registers keep, of products whose keys have 16
 /// bits: steps of 16 of the first product, then of the next.
 double RoleTile::heldColumns() const {
   auto perStep = std::max<int64_t>(static_cast<int64_t>(scores.heads) / 4, 1);
-  int64_t steps =
-      std::max<int64_t>(firstRegisters() - kScoreRegisters, 0) / perStep;
+  int64_t steps = std::max<int64_t>(divideRegisters(split)[1] -
+                                        kRoleWorkingRegisters - kScoreCarried,
+                                    0) /
+                  perStep;
   int64_t columns = (split.converts ? format.nope : 0) + format.rope;
   return static_cast<double>(std::min(16 * steps, columns));
 }

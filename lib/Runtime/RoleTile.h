@@ -36,7 +36,6 @@ private:
   Share firstShare() const;
   Share secondShare(int64_t columns, int64_t unit) const;
   double groupsOfAWarp() const;
-  int64_t firstRegisters() const;
   double heldColumns() const;
 
   const CacheFormat &format;

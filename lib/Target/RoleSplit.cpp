@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Target/RoleSplit.h"
 
+#include "mlatile/Target/RegisterBudget.h"
+
+#include <algorithm>
 #include <charconv>
 
 namespace mlatile {
@@ -50,6 +53,32 @@ std::optional<RoleSplit> parseRoleSplit(std::string_view text) {
       return std::nullopt;
   }
   return split;
+}
+
+std::array<int64_t, RoleSplit::kRoles> divideRegisters(const RoleSplit &split) {
+  // Of a thread that only copies; of one that converts too; what one of second
+  // products, which keeps their sums through the loop, has more than one of
+  // first products; the most that a role is given unasked (a thread has 255).
+  constexpr int64_t kGather = 32, kConvert = 48, kSums = 48, kMost = 248;
+  int64_t left = launchRegisters(split.totalWarps()) * split.totalWarps();
+  auto result = split.registers;
+  if (!result[0])
+    result[0] = split.converts ? kConvert : kGather;
+  left -= result[0] * split.warps[0];
+  auto clamped = [&](int64_t registers) {
+    return std::clamp<int64_t>(registers / 8 * 8, 24, kMost);
+  };
+  for (int i : {1, 2})
+    left -= result[i] * split.warps[i];
+  if (!result[2])
+    result[2] = result[1] ? clamped(left / split.warps[2])
+                          : clamped((left + kSums * split.warps[1]) /
+                                    (split.warps[1] + split.warps[2]));
+  else if (!result[1])
+    return {result[0], clamped(left / split.warps[1]), result[2]};
+  if (!result[1])
+    result[1] = clamped((left - result[2] * split.warps[2]) / split.warps[1]);
+  return result;
 }
 
 } // namespace mlatile

@@ -17,17 +17,6 @@ namespace mlatile {
 
 namespace {
 
-/// Places of a channel for values of first products: the next record is
-/// computed while the last one is read.
-constexpr int64_t kRecordStages = 2;
-/// Registers of a thread that only copies; of one that converts too.
-constexpr int64_t kGatherRegisters = 32, kConvertRegisters = 48;
-/// What a thread of second products, which keeps their sums through the loop,
-/// has more than one of first products.
-constexpr int64_t kSumRegisters = 48;
-/// Most registers that a role is given unasked: 255 is the most of a thread.
-constexpr int64_t kMostRegisters = 248;
-
 /// Values that cross together: nothing that waits for the other role stands
 /// between the first definition and the last.
 struct Record {
@@ -46,31 +35,6 @@ Type withoutEncoding(Type type) {
   return type;
 }
 
-/// Registers for the roles, in the order gather, first, second.
-std::array<int64_t, kNumRoles> chooseRegisters(const RoleSplit &split) {
-  int64_t warps = split.totalWarps();
-  // The verifier of tilegpu.roles says what a launch allocates.
-  int64_t left = 65536 / (32 * warps) / 8 * 8 * warps;
-  auto result = split.registers;
-  if (!result[0])
-    result[0] = split.converts ? kConvertRegisters : kGatherRegisters;
-  left -= result[0] * split.warps[0];
-  auto clamped = [](int64_t registers) {
-    return std::clamp<int64_t>(registers / 8 * 8, 24, kMostRegisters);
-  };
-  for (int i : {1, 2})
-    left -= result[i] * split.warps[i];
-  if (!result[2])
-    result[2] = result[1] ? clamped(left / split.warps[2])
-                          : clamped((left + kSumRegisters * split.warps[1]) /
-                                    (split.warps[1] + split.warps[2]));
-  else if (!result[1])
-    return {result[0], clamped(left / split.warps[1]), result[2]};
-  if (!result[1])
-    result[1] = clamped((left - result[2] * split.warps[2]) / split.warps[1]);
-  return result;
-}
-
 class RoleBuilder {
 public:
   RoleBuilder(tile::KernelOp kernel, const RolePartition &partition,
@@ -85,7 +49,7 @@ public:
     llvm::sort(order, [&](Role a, Role b) {
       return std::pair(warps(a), a) > std::pair(warps(b), b);
     });
-    auto budget = chooseRegisters(split);
+    auto budget = divideRegisters(split);
     SmallVector<StringRef> names;
     SmallVector<int64_t> counts, registers;
     static constexpr StringLiteral kNames[] = {"gather", "first", "second"};

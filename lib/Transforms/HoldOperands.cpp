@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GatheredReads.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlatile/Target/RegisterBudget.h"
 #include "mlatile/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -16,8 +17,6 @@ using namespace tilegpu;
 
 /// Columns of K that one mma takes.
 constexpr int64_t kStep = 16;
-/// Registers of a role besides what its loops carry and what is held.
-constexpr int64_t kRoleWorkingRegisters = 64;
 
 class Holder {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
-
+#include "mlatile/Target/RegisterBudget.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace mlatile;
 using namespace mlatile::tilegpu;
 
-/// The register file of an SM (of every target), in registers.
-static constexpr int64_t kRegisterFile = 65536;
 /// Barrier 0 is the CTA's; each role has one of the other 15.
 static constexpr size_t kMostRoles = 15;
 
@@ -144,7 +142,7 @@ LogicalResult RolesOp::verify() {
       return diag << kernel.getWarpCount().value_or(0);
     return diag << (*this)->getParentOp()->getName();
   }
-  int64_t allocated = kRegisterFile / (32 * first) / 8 * 8 * first;
+  int64_t allocated = launchRegisters(first) * first;
   if (needed > allocated) // roles_c5
     return emitOpError("expected registers of all warps to be at most ")
            << allocated << ", which a launch of " << first

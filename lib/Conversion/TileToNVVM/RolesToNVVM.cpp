@@ -3,6 +3,7 @@
 
 #include "mlatile/Conversion/TileToNVVM/TileTypeConverter.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
+#include "mlatile/Target/RegisterBudget.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -10,9 +11,6 @@ using namespace mlir;
 
 namespace mlatile {
 namespace {
-
-/// The register file of an SM (of every target), in registers.
-constexpr int64_t kRegisterFile = 65536;
 
 void setRegisters(OpBuilder &b, Location loc, int64_t registers,
                   int64_t launched) {
@@ -33,7 +31,7 @@ void inlineRoles(tilegpu::RolesOp roles) {
   Value warp = warpId(b, loc);
   auto count = static_cast<unsigned>(roles.getBodies().size());
   int64_t warps = roles.getFirstWarp(count);
-  int64_t launched = kRegisterFile / (32 * warps) / 8 * 8;
+  int64_t launched = launchRegisters(warps);
 
   SmallVector<Block *> entries;
   for (auto [body, registers] :

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Target/RoleSplit.h"
 
+#include "mlatile/Target/RegisterBudget.h"
+
 #include <gtest/gtest.h>
 
 using namespace mlatile;
@@ -35,5 +37,26 @@ TEST(RoleSplit, WhatIsNone) {
         "4:40:8+4+4", "4+4+4@",      "4+4+4@9",   "4+4+4@3:",
         "4+4+4@3:9",  "4+4+4@3:2:1", "4+4+4@3@2", "99999999999999999999+4+4"})
     EXPECT_FALSE(parseRoleSplit(text)) << text;
+}
+
+TEST(RoleSplit, RegistersOfALaunch) {
+  using Registers = std::array<int64_t, RoleSplit::kRoles>;
+  const std::pair<const char *, Registers> cases[] = {
+      {"4+4+8", {32, 128, 176}},
+      {"4c+4+8", {48, 128, 168}},
+      {"4+4+4", {32, 224, 248}}, // no thread gets more unasked
+      {"4c:40+4:152+8:160", {40, 152, 160}},
+      {"4+4:152+8", {32, 152, 160}},
+      {"4+4+8:160", {32, 160, 160}},
+  };
+  for (const auto &[text, registers] : cases) {
+    std::optional<RoleSplit> split = parseRoleSplit(text);
+    ASSERT_TRUE(split);
+    EXPECT_EQ(divideRegisters(*split), registers) << text;
+    int64_t sum = 0;
+    for (int i = 0; i < RoleSplit::kRoles; ++i)
+      sum += registers[i] * split->warps[i];
+    EXPECT_LE(sum, launchRegisters(split->totalWarps()) * split->totalWarps());
+  }
 }
 } // namespace

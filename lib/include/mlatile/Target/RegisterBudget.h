@@ -10,6 +10,19 @@
 
 namespace mlatile {
 
+/// Of an SM, on every target (Target::registersPerSM).
+inline constexpr int64_t kRegisterFile = 65536;
+
+/// Registers of a thread that a launch of so many warps a CTA allocates, one
+/// CTA an SM.
+constexpr int64_t launchRegisters(int64_t warps) {
+  return kRegisterFile / (32 * warps) / 8 * 8;
+}
+
+/// Registers of a role's thread besides what its loops carry and what it holds
+/// of an operand that they do not change.
+inline constexpr int64_t kRoleWorkingRegisters = 64;
+
 /// Registers a thread that code around a loop takes, besides what the loop
 /// carries: addresses, fragments of both operands, a few products under way.
 inline constexpr int64_t kWorkingRegisters = 96;

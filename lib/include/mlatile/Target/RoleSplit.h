@@ -22,7 +22,7 @@ struct RoleSplit {
   /// others.
   bool converts = false;
   /// Stages of gathered rows, and of records between roles; 0 where the kernel
-  /// and the compiler choose.
+  /// and the compiler (kRecordStages) choose.
   int64_t rowStages = 0, recordStages = 0;
 
   int64_t totalWarps() const { return warps[0] + warps[1] + warps[2]; }
@@ -32,6 +32,14 @@ struct RoleSplit {
 /// or `@3:2`; nothing if the text is none of that. Which numbers of warps and
 /// registers are legal is a matter of `tilegpu.roles`.
 std::optional<RoleSplit> parseRoleSplit(std::string_view text);
+
+/// Places of a channel for values of first products: the next record is
+/// computed while the last one is read.
+inline constexpr int64_t kRecordStages = 2;
+
+/// Registers a thread of each role, in steps of 8: those that are given, and
+/// what the launch has left for the others.
+std::array<int64_t, RoleSplit::kRoles> divideRegisters(const RoleSplit &split);
 
 } // namespace mlatile
 #endif
