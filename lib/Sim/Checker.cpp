@@ -42,6 +42,20 @@ void Checker::joinLane(ClockRef &into, ClockRef &lastJoined, const Lane *lane) {
     into->raise(t.storeEngine, t.storesDone);
 }
 
+/// A warp brings what its lanes did and know to a round of a barrier; what they
+/// do from now on is later than all of it.
+void Checker::arriveAt(ClockRef &running, ClockRef &lastJoined,
+                       const Warp &warp) {
+  uint32_t now = 0;
+  for (uint32_t mask = warp.live; mask; mask &= mask - 1) {
+    const Lane *lane = &warp.lanes[llvm::countr_zero(mask)];
+    joinLane(running, lastJoined, lane);
+    now = std::max(now, thread(lane).now);
+  }
+  for (uint32_t mask = warp.live; mask; mask &= mask - 1)
+    threads[tidOf(warp, llvm::countr_zero(mask))].now = now + 1;
+}
+
 void Checker::syncWarp(Warp &warp, uint32_t active) {
   ClockRef joined, last;
   uint32_t now = 0;
@@ -72,14 +86,7 @@ void Checker::barrierArrived(Warp &warp, uint32_t id, bool waits, Lane *by,
                  .str());
     left = nullptr;
   }
-  uint32_t now = 0;
-  for (uint32_t mask = warp.live; mask; mask &= mask - 1) {
-    const Lane *lane = &warp.lanes[llvm::countr_zero(mask)];
-    joinLane(round.running, round.lastJoined, lane);
-    now = std::max(now, thread(lane).now);
-  }
-  for (uint32_t mask = warp.live; mask; mask &= mask - 1)
-    threads[tidOf(warp, llvm::countr_zero(mask))].now = now + 1;
+  arriveAt(round.running, round.lastJoined, warp);
   round.warps |= 1u << warp.index;
   round.waiting |= static_cast<uint32_t>(waits) << warp.index;
   round.sites[warp.index] = site;

@@ -147,6 +147,7 @@ private:
   Thread &thread(const Lane *lane) { return threads[lane->tid]; }
   uint32_t newEngine() { return nextAgent++; }
   void joinLane(ClockRef &into, ClockRef &lastJoined, const Lane *lane);
+  void arriveAt(ClockRef &running, ClockRef &lastJoined, const Warp &warp);
   PhaseOrder &order(const Mbarrier &bar);
   uint32_t tidOf(const Warp &warp, uint32_t lane) const {
     return warp.index * 32 + lane;

@@ -15,14 +15,7 @@ void Checker::clusterArrived(Warp &warp, bool releases) {
   ++warp.clusterArrivals;
   if (!releases)
     return;
-  uint32_t now = 0;
-  for (uint32_t mask = warp.live; mask; mask &= mask - 1) {
-    const Lane *lane = &warp.lanes[llvm::countr_zero(mask)];
-    joinLane(peers.running, peers.lastJoined, lane);
-    now = std::max(now, thread(lane).now);
-  }
-  for (uint32_t mask = warp.live; mask; mask &= mask - 1)
-    threads[tidOf(warp, llvm::countr_zero(mask))].now = now + 1;
+  arriveAt(peers.running, peers.lastJoined, warp);
 }
 
 void Checker::clusterCompleted() {
