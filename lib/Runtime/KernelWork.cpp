@@ -39,12 +39,12 @@ constexpr int64_t kMergeRegisters = 40, kMergeRegistersOfHead = 36,
 /// For an element of the query that a thread makes FP8 of: fitted.
 constexpr double kCodeOfTerms = 8;
 
-/// Splits that the step loads at once, without those that there are not, whose
-/// loads are jumped over: 2, 4 or 8.
+/// Splits that a step of these parameters loads at once. Those that there are
+/// not do not count: their loads are jumped over.
 int64_t splitsAtOnce(const Params &params, int64_t splits) {
+  int64_t there = mlatile::splitsAtOnce(splits);
   int64_t given = number(params, "AT_ONCE");
-  int64_t there = splits <= 2 ? 2 : splits <= 4 ? 4 : 8;
-  return std::min(given ? given : 8, there);
+  return given ? std::min(given, there) : there;
 }
 
 double mergeInstructions(int64_t heads, int64_t atOnce) {
@@ -244,6 +244,10 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   return work;
 }
 } // namespace
+
+int64_t splitsAtOnce(int64_t splits) {
+  return splits <= 2 ? 2 : splits <= 4 ? 4 : 8;
+}
 
 std::optional<LaunchWork> estimateWork(std::string_view name,
                                        const Params &params,

@@ -23,5 +23,10 @@ estimateWork(std::string_view name,
              const std::map<std::string, std::string> &params,
              const Problem &problem, int64_t splits);
 
+/// Splits that the step which joins them takes at once
+/// (kernels/steps/merge.mlir) in the least of its forms, 2, 4 or 8, that has
+/// room for all of them.
+int64_t splitsAtOnce(int64_t splits);
+
 } // namespace mlatile
 #endif

@@ -37,7 +37,7 @@ bool isLongMerge(const Problem &problem) {
 int64_t atOnce(const Problem &problem, int64_t splits) {
   if (!isLongMerge(problem))
     return kMostMerged;
-  return splits <= 2 ? 2 : splits <= 4 ? 4 : kMostMerged;
+  return splitsAtOnce(splits);
 }
 
 int64_t mergeHeads(const Problem &problem, int64_t splits) {
