@@ -89,7 +89,7 @@ SmallVector<Value> LaneExchange::apply(OpBuilder &builder, Location loc,
           builder, loc, word, packVector(builder, loc, elements)));
     }
   }
-  Value thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+  Value thread = threadId(builder, loc);
   for (auto [lane, distance] : steps) {
     Value bit = LLVM::AndOp::create(builder, loc, thread,
                                     constI32(builder, loc, 1 << lane));
