@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Target/Target.h"
 
+#include "mlatile/Target/RegisterBudget.h"
+
 namespace mlatile {
 namespace {
 constexpr uint32_t operator|(Feature a, Feature b) {
@@ -21,11 +23,11 @@ constexpr uint32_t kHopper = Feature::BulkCopy | Feature::SetMaxNReg |
 // capability. The 24 blocks of an SM on SM120 are what ptxas bounds by.
 // clang-format off
 constexpr Target kTargets[] = {
-  // name    capability  PTX  ptxas   shared memory of  registers threads of  blocks
-  //                                  a block, an SM              block, SM
-  {"sm_120a", 12, 0,     87,  12, 8,  101376, 102400,   65536,    1024, 1536, 24, kBlackwell},
-  {"sm_121a", 12, 1,     88,  12, 9,  101376, 102400,   65536,    1024, 1536, 24, kBlackwell},
-  {"sm_90a",   9, 0,     80,  12, 0,  232448, 233472,   65536,    1024, 2048, 32, kHopper},
+  // name    capability  PTX  ptxas   shared memory of  registers      threads of  blocks
+  //                                  a block, an SM                   block, SM
+  {"sm_120a", 12, 0,     87,  12, 8,  101376, 102400,   kRegisterFile, 1024, 1536, 24, kBlackwell},
+  {"sm_121a", 12, 1,     88,  12, 9,  101376, 102400,   kRegisterFile, 1024, 1536, 24, kBlackwell},
+  {"sm_90a",   9, 0,     80,  12, 0,  232448, 233472,   kRegisterFile, 1024, 2048, 32, kHopper},
 };
 // clang-format on
 } // namespace

@@ -227,6 +227,13 @@ void bindPlans(py::module_ &module) {
       names.emplace_back(target.name);
     return names;
   });
+  // Bytes of a block.
+  module.def("shared_limit", [](const std::string &name) {
+    const Target *target = findTarget(name);
+    if (!target)
+      throw ArgumentError("name", "expected a target, got '" + name + "'");
+    return target->sharedBytesPerBlock;
+  });
   module.def("cuda_device", [](int ordinal) -> py::object {
     std::optional<DeviceInfo> info = cudaDevice(ordinal);
     if (!info)

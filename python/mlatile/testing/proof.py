@@ -11,14 +11,13 @@ import os
 import sys
 from dataclasses import dataclass
 
-from .. import UnsupportedError, _mlatile, compile, plan
+from .. import UnsupportedError, _mlatile, compile, plan, targets
 from . import FORMATS
 from .counts import caches
 
 HEADS = (1, 8, 11, 16, 22, 64, 80, 128)
 KERNELS = ("decode", "prefill", "swapab")
 MODES = ("bf16", "fp8", "fp8_fast")
-SHARED = {"sm_120a": 101_376, "sm_121a": 101_376, "sm_90a": 232_448}
 
 # Times that others reach on an RTX PRO 6000, us: (format, heads, width, {rows: us}).
 TO_BEAT = [
@@ -85,7 +84,7 @@ def measure(planned, kv_format):
     warps = report["threads"] // 32
     return Taken(
         way["kernel"], kv_format, way["compute"], tile, way["roles"] or "", report["registers"], report["spill_bytes"],
-        report["shared_bytes"], max(loop["cta_barriers"] for loop in meta["loops"]) // warps,
+        report["shared_bytes"], -(-max(loop["cta_barriers"] for loop in meta["loops"]) // warps),
     )
 
 
@@ -134,14 +133,15 @@ def times(target):
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m mlatile.testing.proof", description=__doc__.splitlines()[0])
-    parser.add_argument("--target", default="sm_120a", choices=sorted(SHARED))
+    parser.add_argument("--target", default="sm_120a", choices=targets())
     parser.add_argument("--formats", nargs="+", default=list(FORMATS), choices=list(FORMATS))
     parser.add_argument("--times", action="store_true", help="print predicted times only, and assemble nothing")
     line = parser.parse_args()
     broken = []
     if not line.times:
         taken = assemble(line.target, line.formats)
-        broken = [(one, one.wrong(SHARED[line.target])) for one in taken if one.wrong(SHARED[line.target])]
+        most = _mlatile.shared_limit(line.target)
+        broken = [(one, one.wrong(most)) for one in taken if one.wrong(most)]
         print(f"{len(taken)} kernels.\n")
         print("\n".join(resources(taken)) + "\n")
     if line.target in ("sm_120a", "sm_121a"):
