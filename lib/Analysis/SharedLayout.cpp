@@ -114,9 +114,10 @@ bool SharedLayout::ldmatrixAligned(int64_t col) const {
 
 bool SharedLayout::fits(const DistributedLayout &layout) const {
   DistributedLayout::Coords shape = layout.shape();
-  if (shape.size() == 1)
-    return shape[0] <= numCols;
-  return shape.size() == 2 && shape[0] <= numRows && shape[1] <= numCols;
+  int64_t rows = 1;
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    rows *= shape[d];
+  return !shape.empty() && rows <= numRows && shape.back() <= numCols;
 }
 
 int SharedLayout::vectorBytes(const DistributedLayout &layout) const {
@@ -124,7 +125,10 @@ int SharedLayout::vectorBytes(const DistributedLayout &layout) const {
     return 0;
   int64_t bytes = int64_t(element) * layout.vectorWidth(layout.rank() - 1);
   bytes = std::min<int64_t>(bytes, kSharedChunk);
-  if (layout.rank() == 2 && layout.shape()[0] > 1)
+  DistributedLayout::Coords shape = layout.shape();
+  bool oneRow = std::all_of(shape.begin(), shape.end() - 1,
+                            [](int64_t size) { return size == 1; });
+  if (!oneRow)
     bytes = std::min<int64_t>(bytes, rowAlignment());
   return static_cast<int>(bytes);
 }
@@ -176,8 +180,10 @@ int64_t SharedLayout::accessConflicts(const DistributedLayout &layout, int warp,
   for (int reg = 0, end = layout.numRegs(); reg < end; reg += registers)
     for (int lane = 0; lane < kLanes; ++lane) {
       DistributedLayout::Coords at = layout.coord(reg, lane, warp);
-      offsets.push_back(at.size() == 1 ? offset(0, at[0])
-                                       : offset(at[0], at[1]));
+      int64_t row = 0; // of all planes
+      for (size_t d = 0; d + 1 < at.size(); ++d)
+        row = row * layout.shape()[d] + at[d];
+      offsets.push_back(offset(row, at.back()));
       if (static_cast<int>(offsets.size()) == phase) {
         extra += sharedWavefronts(offsets, bytes) - 1;
         offsets.clear();

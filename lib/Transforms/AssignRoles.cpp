@@ -118,19 +118,27 @@ private:
     }
     int64_t recordStages =
         split.recordStages ? split.recordStages : kRecordStages;
-    for (Role sender : {Role::Gather, Role::First}) {
+    for (Role sender : {Role::Gather, Role::First, Role::Second}) {
       used.clear();
       size_t first = records.size();
-      for (const auto &[block, values] : partition.getCrossing(sender))
-        makeRecords(sender, *block, values.getArrayRef());
+      for (const auto &[block, values] : partition.getCrossing(sender)) {
+        SmallVector<Value> sent;
+        for (Value value : values) {
+          if (partition.isCopied(value))
+            copies[value.getDefiningOp()] =
+                channel(b, value.getLoc(), "item", 1, value.getType());
+          else
+            sent.push_back(value);
+        }
+        makeRecords(sender, *block, sent);
+      }
       for (size_t i = first; i < records.size(); ++i) {
         Record &record = records[i];
         // One place is enough beside loops, for what comes once a piece of
         // work.
         bool inLoop = isa<scf::ForOp>(record.block->getParentOp()) &&
                       record.block->getOps<scf::ForOp>().empty();
-        Value made = channel(b, record.values.front().getLoc(),
-                             sender == Role::Gather ? "converted" : "handover",
+        Value made = channel(b, record.values.front().getLoc(), name(sender),
                              inLoop ? recordStages : 1,
                              TypeRange(ValueRange(record.values)));
         bool all = receives(Role::Second, record) &&
@@ -138,6 +146,18 @@ private:
         record.channel = inLoop && all ? reuse(record.block, made) : made;
       }
     }
+  }
+
+  static StringRef name(Role sender) {
+    switch (sender) {
+    case Role::Gather:
+      return "converted";
+    case Role::First:
+      return "handover";
+    case Role::Second:
+      return "item";
+    }
+    llvm_unreachable("all roles are named");
   }
 
   bool receives(Role role, const Record &record) {
@@ -209,6 +229,21 @@ private:
         });
         if (failed(good))
           return failure();
+        if (Value channel =
+                role == Role::Gather ? copies.lookup(&op) : Value()) {
+          auto load = cast<tile::LoadOp>(op);
+          SmallVector<Value> indices;
+          for (Value index : load.getIndices())
+            indices.push_back(map.lookupOrDefault(index));
+          tilegpu::SendCopyOp::create(b, op.getLoc(),
+                                      map.lookupOrDefault(load.getView()),
+                                      indices, channel);
+          // It may want the tile itself.
+          if (llvm::none_of(op.getUsers(), [&](Operation *user) {
+                return partition.needs(role, user);
+              }))
+            continue;
+        }
         Operation *copied = b.clone(op, map);
         if (auto channel = rowChannels.lookup(&op))
           tilegpu::SendOp::create(b, op.getLoc(), copied->getResults(),
@@ -306,6 +341,9 @@ private:
     Operation *op = value.getDefiningOp();
     if (op && partition.reads(role, op))
       return take(rowChannels.lookup(op), op->getResults());
+    if (Value channel = op ? copies.lookup(op) : Value();
+        channel && partition.receives(role, value))
+      return take(channel, value);
     if (partition.receives(role, value))
       for (Record &record : records)
         if (llvm::is_contained(record.values, value))
@@ -384,6 +422,7 @@ private:
   tilegpu::RolesOp roles;
   SmallVector<Record> records;
   llvm::DenseMap<Operation *, Value> rowChannels; ///< by gather
+  llvm::DenseMap<Operation *, Value> copies;      ///< channels by load
   /// Such tiles, and the channel through which one is wanted.
   SmallVector<std::pair<Value, Value>> requests;
   // Of the role that is being filled:
@@ -404,7 +443,8 @@ struct AssignRolesPass : impl::AssignRolesBase<AssignRolesPass> {
     auto split = text ? parseRoleSplit(text.getValue()) : std::nullopt;
     if (!split)
       return success();
-    auto partition = RolePartition::compute(kernel, split->converts);
+    auto partition = RolePartition::compute(kernel, split->converts,
+                                            split->warps[int(Role::Gather)]);
     if (failed(partition))
       return failure();
     kernel->removeAttr(tile::TileDialect::kRolesAttr);

@@ -28,8 +28,12 @@ public:
       numWarps = static_cast<int>(roles.getWarps()[i]);
       SmallVector<DotOp> dots;
       body.walk([&](DotOp dot) { dots.push_back(dot); });
-      // What a loop carries is in registers already.
-      body.walk([&](scf::ForOp loop) { left -= carried(loop); });
+      // What a loop carries is in registers already; one around others hands
+      // them what it carries.
+      body.walk([&](scf::ForOp loop) {
+        if (loop.getBody()->getOps<scf::ForOp>().empty())
+          left -= carried(loop);
+      });
       for (DotOp dot : dots)
         hold(dot);
     }
@@ -46,19 +50,25 @@ private:
   }
 
   /// Whether `store` is done whenever `loop` runs: before the roles' loops, or
-  /// by the role of `loop`, beside it.
-  static bool standsBeside(StoreSharedOp store, scf::ForOp loop) {
+  /// by the role of `loop`, beside it. A record of another role (`inRing`) is
+  /// this one's until the end of the block that it was received in.
+  static bool standsBeside(Operation *store, scf::ForOp loop, bool inRing) {
     if (!store->getParentOfType<scf::ForOp>())
       return true;
     auto role = RolesOp::around(store), own = RolesOp::around(loop);
-    return !loop->isAncestor(store) && role && own && *role == *own;
+    if (loop->isAncestor(store) || !role || !own)
+      return false;
+    return *role == *own || inRing;
   }
 
   /// Whether `loop` reads the same of a buffer in all iterations: nobody writes
   /// it meanwhile, and what is written before is there.
   static bool isConstant(Value buffer, scf::ForOp loop) {
     Value memory = buffer;
-    if (auto stage = buffer.getDefiningOp<StageOp>()) {
+    while (auto view = memory.getDefiningOp<ViewOp>())
+      memory = view.getBuffer();
+    auto stage = memory.getDefiningOp<StageOp>();
+    if (stage) {
       if (loop->isAncestor(stage) || stage.getRing().getType().getStages() != 1)
         return false;
       memory = stage.getRing();
@@ -69,9 +79,9 @@ private:
         llvm::append_range(users, users[i]->getUsers());
         continue;
       }
-      auto store = dyn_cast<StoreSharedOp>(users[i]);
       if (!isa<LoadSharedOp, DotOp>(users[i]) &&
-          !(store && standsBeside(store, loop)))
+          !(isa<StoreSharedOp, CopyAsyncOp>(users[i]) &&
+            standsBeside(users[i], loop, stage != nullptr)))
         return false;
     }
     return memory.getDefiningOp<AllocOp>() != nullptr;

@@ -264,8 +264,8 @@ FailureOr<LayoutClasses> LayoutClasses::compute(tile::KernelOp kernel) {
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         if (!tensor.hasStaticShape() || tensor.getRank() == 0 ||
-            tensor.getRank() > 2 || tensor.getNumElements() == 0)
-          return op->emitOpError("expected a static tensor of one or two "
+            tensor.getRank() > 3 || tensor.getNumElements() == 0)
+          return op->emitOpError("expected a static tensor of one to three "
                                  "dimensions, got ")
                  << tensor;
     return WalkResult::advance();

@@ -71,7 +71,7 @@ private:
       auto role = RolesOp::around(user);
       if (!role)
         return user->emitOpError("expected to stand in a role");
-      bool sends = isa<SendOp>(user);
+      bool sends = isa<SendOp, SendCopyOp>(user);
       Region *region = &role->first.getBodies()[role->second];
       if ((sends ? senders : receivers).insert(region))
         (sends ? sending : receiving) += role->first.getWarps()[role->second];
@@ -103,7 +103,9 @@ private:
     ChannelType type = op.getResult().getType();
     Location loc = op.getLoc();
     Channel channel{op, type.getStages(), {}, {}, {}, {}};
-    int64_t arrivals = sending;
+    bool copies = llvm::any_of(
+        op->getUsers(), [](Operation *user) { return isa<SendCopyOp>(user); });
+    int64_t arrivals = copies ? CopyAsyncOp::arrivals(sending) : sending;
     if (type.carriesRows()) {
       auto rows = cast<tile::RowsType>(type.getTypes().front());
       const CacheFormat *format = rows.getCacheFormat();
@@ -181,6 +183,8 @@ private:
       LogicalResult result = success();
       if (auto send = dyn_cast<SendOp>(op))
         result = lower(send, channel, turn);
+      else if (auto copy = dyn_cast<SendCopyOp>(op))
+        result = lower(copy, channel, turn);
       else if (auto receive = dyn_cast<ReceiveOp>(op))
         result = lower(receive, channel, turn);
       else if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -268,6 +272,27 @@ private:
     return success();
   }
 
+  LogicalResult lower(SendCopyOp send, Channel &channel, Turn &turn) {
+    OpBuilder b(send);
+    Location loc = send.getLoc();
+    auto ring = cast<RingType>(channel.values.front().getType());
+    auto layout = CopyAsyncOp::pieces(
+        ring.getBuffer().getShape(), ring.getBuffer().getElementType(),
+        tilegpu::warpsAround(send.getOperation()).value_or(1));
+    if (!layout)
+      return send.emitOpError("cannot be divided among the warps of its role");
+    Value freed =
+        arith::XOrIOp::create(b, loc, turn.parity, constant(b, loc, 1));
+    Value place = StageOp::create(b, loc, channel.values.front(), turn.stage);
+    MBarrierWaitOp::create(b, loc, channel.empty, turn.stage, freed);
+    CopyAsyncOp::create(b, loc, send.getView(), send.getIndices(), place,
+                        channel.full, turn.stage,
+                        LayoutAttr::get(b.getContext(), *layout));
+    advance(b, loc, channel, turn);
+    send.erase();
+    return success();
+  }
+
   /// In a loop the ids are those that the iteration before loaded.
   LogicalResult loadIdsAhead(SendOp send) {
     auto gather = send.getValues()[0].getDefiningOp<tile::GatherOp>();
@@ -291,9 +316,30 @@ private:
     return success();
   }
 
+  /// The last loop of the block in which a record, or what is made of it before
+  /// the loops, is used; null where there is none, or anything else uses it
+  /// behind that.
+  static Operation *lastLoop(ReceiveOp receive) {
+    Block *block = receive->getBlock();
+    SmallVector<Operation *> users(receive->getUsers());
+    llvm::SmallDenseSet<Operation *> seen;
+    Operation *last = nullptr;
+    while (!users.empty()) {
+      Operation *user = block->findAncestorOpInBlock(*users.pop_back_val());
+      if (!user || !seen.insert(user).second)
+        continue;
+      if (!last || last->isBeforeInBlock(user))
+        last = user;
+      if (isPure(user) && !user->getNumRegions())
+        llvm::append_range(users, user->getUsers());
+    }
+    return isa_and_present<scf::ForOp>(last) ? last : nullptr;
+  }
+
   LogicalResult lower(ReceiveOp receive, Channel &channel, Turn &turn) {
     OpBuilder b(receive);
     Location loc = receive.getLoc();
+    Operation *last = lastLoop(receive);
     MBarrierWaitOp::create(b, loc, channel.full, turn.stage, turn.parity);
     if (channel.rows.rows) {
       if (failed(replaceByReads(receive, receive.getValues()[0],
@@ -313,6 +359,8 @@ private:
       }
     }
     OpBuilder atEnd(receive->getBlock()->getTerminator());
+    if (last)
+      atEnd.setInsertionPointAfter(last);
     arrive(atEnd, loc, channel.empty, turn.stage);
     advance(b, loc, channel, turn);
     receive.erase();

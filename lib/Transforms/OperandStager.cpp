@@ -3,6 +3,7 @@
 
 #include "QuantisedOperands.h"
 #include "mlatile/Analysis/SharedLayout.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -67,7 +68,7 @@ Value readAgain(tilegpu::LoadSharedOp load, RankedTensorType type) {
 Value OperandStager::alloc(Location loc, StringRef name,
                            ArrayRef<int64_t> shape, Type element) {
   auto type = tilegpu::BufferType::get(entry.getContext(), shape, element);
-  if (shape.size() == 2)
+  if (shape.size() > 1)
     type = tilegpu::BufferType::get(entry.getContext(), shape, element,
                                     conflictFreeStride(type.getRowBytes()));
   return tilegpu::AllocOp::create(entry, loc, type, name, IntegerAttr());
@@ -167,8 +168,108 @@ Value OperandStager::inLayout(OpBuilder &b, Value value,
                                        stage(value, name));
 }
 
+/// Whether a product takes a tile as it is, or transposed.
+static bool isOperand(Value tile) {
+  return llvm::any_of(tile.getUsers(), [](Operation *user) {
+    if (isa<tile::TransposeOp, tilegpu::ConvertLayoutOp>(user))
+      return isOperand(user->getResult(0));
+    return isa<tile::DotOp, tile::DotScaledOp>(user);
+  });
+}
+
+tilegpu::StageOp OperandStager::recordOf(Value value) {
+  auto bits = [](Type type) { return type.getIntOrFloatBitWidth(); };
+  tilegpu::StageOp found;
+  SmallVector<Value> behind{value};
+  llvm::SmallDenseSet<Value> seen;
+  while (!behind.empty()) {
+    Value next = behind.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!op || !seen.insert(next).second ||
+        op->getBlock() != value.getDefiningOp()->getBlock())
+      continue;
+    if (auto load = dyn_cast<tilegpu::LoadSharedOp>(op)) {
+      auto place = load.getBuffer().getDefiningOp<tilegpu::StageOp>();
+      if (!place || (found && found != place))
+        return {};
+      found = place;
+    } else if (OpTrait::hasElementwiseMappableTraits(op)) {
+      llvm::append_range(behind, op->getOperands());
+    }
+  }
+  if (!found || takenRecords.contains(found) ||
+      found.getRing().getType().getStages() != 1 ||
+      found.getResult().getType().getShape() !=
+          cast<RankedTensorType>(value.getType()).getShape() ||
+      bits(found.getResult().getType().getElementType()) !=
+          bits(cast<RankedTensorType>(value.getType()).getElementType()))
+    return {};
+  // It came by a copy, for this role alone, and is read before.
+  bool copied = false;
+  for (Operation *user : found.getRing().getUsers()) {
+    auto place = dyn_cast<tilegpu::StageOp>(user);
+    if (!place)
+      return {};
+    for (Operation *access : place->getUsers()) {
+      copied |= isa<tilegpu::CopyAsyncOp>(access);
+      bool read = place == found && isa<tilegpu::LoadSharedOp>(access) &&
+                  !isOperand(access->getResult(0)) &&
+                  access->getBlock() == value.getDefiningOp()->getBlock() &&
+                  access->isBeforeInBlock(value.getDefiningOp());
+      if (!read && !(place != found && isa<tilegpu::CopyAsyncOp>(access)))
+        return {};
+    }
+  }
+  return copied ? found : tilegpu::StageOp();
+}
+
+Value OperandStager::stageInPlace(Value value) {
+  tilegpu::StageOp record =
+      value.getDefiningOp() ? recordOf(value) : tilegpu::StageOp();
+  if (!record)
+    return {};
+  takenRecords.insert(record);
+  Location loc = value.getLoc();
+  OpBuilder after(kernel.getContext());
+  after.setInsertionPointAfterValue(value);
+  // Channels are left alone by the pass that inserts barriers.
+  auto barrier = [&] {
+    tilegpu::SyncOp::create(after, loc, tilegpu::SyncScope::Role,
+                            /*proxy_fence=*/false);
+  };
+  // Read once more, so that nobody holds the record meanwhile.
+  barrier();
+  IRMapping again;
+  std::function<void(Value)> make = [&](Value old) {
+    Operation *op = old.getDefiningOp();
+    bool reads = op && isa<tilegpu::LoadSharedOp>(op);
+    if (!op || again.contains(old) ||
+        !(reads || OpTrait::hasElementwiseMappableTraits(op)) ||
+        op->getBlock() != value.getDefiningOp()->getBlock())
+      return;
+    for (Value operand : op->getOperands())
+      make(operand);
+    after.clone(*op, again);
+  };
+  make(value);
+  tilegpu::BufferType type = record.getResult().getType();
+  Value buffer = tilegpu::ViewOp::create(
+      after, loc,
+      tilegpu::BufferType::get(
+          after.getContext(), type.getShape(),
+          cast<RankedTensorType>(value.getType()).getElementType(),
+          type.getStrideBytes()),
+      record, /*offset=*/0);
+  barrier();
+  tilegpu::StoreSharedOp::create(after, loc, again.lookup(value), buffer);
+  barrier();
+  return buffer;
+}
+
 Value OperandStager::stage(Value value, StringRef name, Value beside) {
   Value &buffer = staged[value];
+  if (!buffer)
+    buffer = stageInPlace(value);
   if (!buffer) {
     auto type = cast<RankedTensorType>(value.getType());
     buffer =

@@ -63,6 +63,12 @@ private:
   /// The buffer for `source`, its columns in packed order if they can be.
   Operand stagePacked(mlir::Value source, bool transposed, llvm::StringRef name,
                       mlir::Value beside, int pack);
+  /// The record of a channel, which came by a copy for this role alone, of
+  /// which `value` is made element by element, each as long as the record's;
+  /// null if it is made otherwise, or the record is read later too.
+  tilegpu::StageOp recordOf(mlir::Value value);
+  /// `value` takes the place of that record. Null where there is none.
+  mlir::Value stageInPlace(mlir::Value value);
   /// The buffer to which `value` is stored where it is made, or `beside`.
   mlir::Value stage(mlir::Value value, llvm::StringRef name,
                     mlir::Value beside = {});
@@ -70,6 +76,7 @@ private:
   tile::KernelOp kernel;
   mlir::OpBuilder entry;
   llvm::DenseMap<mlir::Value, mlir::Value> staged;
+  llvm::SmallDenseSet<mlir::Operation *> takenRecords;
   llvm::DenseMap<std::pair<mlir::Value, int>, mlir::Value> packedColumns;
 };
 

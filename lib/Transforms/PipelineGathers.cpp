@@ -30,7 +30,11 @@ class Pipeliner {
 public:
   explicit Pipeliner(tile::KernelOp kernel)
       : kernel(kernel),
-        entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
+        entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {
+    mark = arith::ConstantIntOp::create(entry, kernel.getLoc(), 0, 32);
+    entry.setInsertionPoint(mark);
+  }
+  ~Pipeliner() { mark->erase(); }
 
   LogicalResult run() {
     operands = quantisedOperands(kernel);
@@ -56,11 +60,9 @@ public:
       if (failed(result))
         return failure();
     }
-    if (initialised) {
-      entry.setInsertionPointAfter(initialised);
+    if (initialised)
       tilegpu::SyncOp::create(entry, kernel.getLoc(), tilegpu::SyncScope::Cta,
                               /*proxy_fence=*/anyBulk);
-    }
     return success();
   }
 
@@ -110,7 +112,8 @@ private:
                      int64_t count) {
     Value bars = alloc(
         loc, name, tilegpu::MBarriersType::get(kernel.getContext(), stages));
-    initialised = tilegpu::MBarrierInitOp::create(entry, loc, bars, count);
+    tilegpu::MBarrierInitOp::create(entry, loc, bars, count);
+    initialised = true;
     return bars;
   }
 
@@ -127,22 +130,61 @@ private:
     return success();
   }
 
+  /// Whether a load may be done before `op`: another load, copies of rows, or
+  /// the loop over another list, none of which writes to global memory.
+  static bool mayFollowLoads(Operation *op) {
+    if (isa<tile::LoadOp>(op))
+      return true;
+    if (!isa<scf::ForOp, scf::IfOp>(op))
+      return false;
+    WalkResult walk = op->walk([&](Operation *inner) {
+      bool known = isPure(inner) || inner->getNumRegions() ||
+                   inner->hasTrait<OpTrait::IsTerminator>() ||
+                   isa<tilegpu::TileGPUDialect>(inner->getDialect()) ||
+                   isa<tile::LoadOp, tile::GatherOp, tile::DequantOp,
+                       tile::DotOp, tile::DotScaledOp>(inner);
+      return known ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return !walk.wasInterrupted();
+  }
+
+  /// The wait for the place of `copy`, a copy of something else: whoever needs
+  /// that has more time than those who need rows. Null if it stands elsewhere.
+  static Operation *waitOf(Operation *copy) {
+    if (!isa<tilegpu::CopyAsyncOp>(copy))
+      return nullptr;
+    Operation *wait = copy->getPrevNode();
+    while (wait && isPure(wait))
+      wait = wait->getPrevNode();
+    return isa_and_present<tilegpu::MBarrierWaitOp>(wait) ? wait : nullptr;
+  }
+
   /// Moves `op` up past what computes values alone, as far as its own operands
   /// allow: what stood there then runs while rows are on their way. Loads of
-  /// ids pass other loads; copies, which wait for their ids, come behind them.
-  static void hoist(Operation *op) {
+  /// ids pass other loads, and copies and the loop of a list before theirs;
+  /// copies, which wait for their ids, come behind them.
+  void hoist(Operation *op) {
     llvm::SmallDenseSet<Operation *> needed;
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         if (Operation *producer = operand.getDefiningOp())
           needed.insert(producer);
     });
+    bool loads = isa<tile::LoadOp>(op);
+    if (loads)
+      hoisted.insert(op);
     while (Operation *previous = op->getPrevNode()) {
-      if (needed.contains(previous) ||
-          !(isPure(previous) ||
-            (isa<tile::LoadOp>(previous) && !op->getNumRegions())))
+      if (previous == mark || (loads && hoisted.contains(previous)))
+        return; // in their order
+      Operation *wait = waitOf(previous);
+      bool passes = isMemoryEffectFree(previous) || isPure(op) || wait ||
+                    (loads && mayFollowLoads(previous));
+      for (Operation *each = previous; wait && each != wait;
+           each = each->getPrevNode())
+        passes &= !needed.contains(each);
+      if (needed.contains(previous) || !passes)
         return;
-      op->moveBefore(previous);
+      op->moveBefore(wait ? wait : previous);
     }
   }
 
@@ -376,7 +418,10 @@ private:
 
   tile::KernelOp kernel;
   OpBuilder entry;
-  Operation *initialised = nullptr;
+  bool initialised = false;
+  /// Behind the mbarriers and buffers; nothing is moved in front of it.
+  Operation *mark;
+  llvm::SmallDenseSet<Operation *> hoisted; ///< loads
   bool anyBulk = false;
   /// Quantised fields that dots read as they are.
   llvm::DenseSet<Operation *> operands;

@@ -2,6 +2,7 @@
 #include "RolePartition.h"
 
 #include "GatheredReads.h"
+#include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -67,6 +68,37 @@ bool RolePartition::isOfRows(Value value) {
   return ofRows[value] = found;
 }
 
+bool RolePartition::isOfItem(Value value) {
+  auto outer = dyn_cast<scf::ForOp>(loops.front()->getParentOp());
+  if (!outer || value.getParentBlock() != outer.getBody() ||
+      !isa<RankedTensorType>(value.getType()) ||
+      dependsOn(value) != Depends::OnNone || isOfRows(value))
+    return false;
+  Operation *op = value.getDefiningOp();
+  if (!op) // what the loop carries
+    return true;
+  if (!op->isBeforeInBlock(loops.front()))
+    return false;
+  auto [known, isNew] = ofItem.try_emplace(value, false);
+  if (!isNew)
+    return known->second;
+  bool found = isa<tile::LoadOp>(op);
+  forEachUsed(op, [&](Value used) { found |= isOfItem(used); });
+  return ofItem[value] = found;
+}
+
+bool RolePartition::canCopy(Value value) const {
+  // Where rows are converted, the warps that do it have time to send for it,
+  // and those that need it to make of it what they need.
+  auto load = value.getDefiningOp<tile::LoadOp>();
+  if (!converts || !load || load.getLimit() || load.getPad())
+    return false;
+  auto type = cast<RankedTensorType>(value.getType());
+  return tilegpu::SendCopyOp::takes(type) &&
+         tilegpu::CopyAsyncOp::pieces(type.getShape(), type.getElementType(),
+                                      gatherWarps);
+}
+
 bool RolePartition::isMadeAgain(Operation *op) {
   if (isExpansion(op))
     return true;
@@ -76,8 +108,9 @@ bool RolePartition::isMadeAgain(Operation *op) {
 }
 
 FailureOr<RolePartition> RolePartition::compute(tile::KernelOp kernel,
-                                                bool converts) {
-  RolePartition result(kernel, converts);
+                                                bool converts,
+                                                int64_t gatherWarps) {
+  RolePartition result(kernel, converts, gatherWarps);
   if (failed(result.findPart()) || failed(result.findProducts()) ||
       failed(result.findSinks(kernel.getBody().front())) ||
       failed(result.checkLoads()))
@@ -289,6 +322,15 @@ LogicalResult RolePartition::need(Role role, Value value, Operation *user) {
   if (gather && role != Role::Gather) {
     of(role).gathers.insert(gather);
     return success();
+  }
+  Operation *made = value.getDefiningOp();
+  if (role != Role::Gather && isOfItem(value)) {
+    if (canCopy(value)) {
+      copied.insert(value);
+      return cross(Role::Gather, role, value, user);
+    }
+    if (!converts && role == Role::First && !(made && isExpansion(made)))
+      return cross(Role::Second, role, value, user);
   }
   Depends on = dependsOn(value);
   Operation *op = value.getDefiningOp();

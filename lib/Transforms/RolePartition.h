@@ -21,8 +21,9 @@ public:
   /// Fails with an error that says why there is nothing to partition.
   /// `converts`: `Gather` reads its rows itself, does all that follows from
   /// them alone, and what the others need of that crosses.
-  static mlir::FailureOr<RolePartition> compute(tile::KernelOp kernel,
-                                                bool converts);
+  /// `gatherWarps`: of `Gather`.
+  static mlir::FailureOr<RolePartition>
+  compute(tile::KernelOp kernel, bool converts, int64_t gatherWarps);
 
   /// The operations of the part, in order, without the kernel's end.
   llvm::ArrayRef<mlir::Operation *> getPart() const { return part; }
@@ -44,10 +45,12 @@ public:
   const Crossing &getCrossing(Role from) const {
     return crossing[static_cast<int>(from)];
   }
-  /// Whether a role uses a value of an earlier one.
+  /// Whether a role uses a value of another one.
   bool receives(Role role, mlir::Value value) const {
     return of(role).received.contains(value);
   }
+  /// Whether a tile that `Gather` sends is one of a view, which it copies.
+  bool isCopied(mlir::Value value) const { return copied.contains(value); }
   /// Roles other than `Gather` that read the rows of a gather.
   bool reads(Role role, mlir::Operation *gather) const {
     return of(role).gathers.contains(gather);
@@ -69,8 +72,8 @@ private:
     llvm::SetVector<mlir::Value> received;
   };
 
-  RolePartition(tile::KernelOp kernel, bool converts)
-      : kernel(kernel), converts(converts) {}
+  RolePartition(tile::KernelOp kernel, bool converts, int64_t gatherWarps)
+      : kernel(kernel), converts(converts), gatherWarps(gatherWarps) {}
 
   mlir::LogicalResult findPart();
   mlir::LogicalResult findProducts();
@@ -90,6 +93,11 @@ private:
   mlir::LogicalResult need(Role role, mlir::Operation *op);
   /// Whether a tile follows from gathered rows, and from no product.
   bool isOfRows(mlir::Value value);
+  /// Whether a tile is read once an item, in a loop around those with a gather
+  /// and before them: neither of rows nor of products nor of constants alone.
+  bool isOfItem(mlir::Value value);
+  /// Whether `Gather` can send a tile by a copy, and the form of roles asks it.
+  bool canCopy(mlir::Value value) const;
   mlir::LogicalResult needCarried(Role role, mlir::scf::ForOp loop, unsigned i);
 
   Needs &of(Role role) { return roles[static_cast<int>(role)]; }
@@ -97,11 +105,13 @@ private:
 
   tile::KernelOp kernel;
   bool converts;
+  int64_t gatherWarps;
   llvm::SmallVector<mlir::Operation *> part;
   llvm::SmallVector<mlir::scf::ForOp> loops;
   llvm::DenseMap<mlir::Value, Depends> depends;
-  llvm::DenseMap<mlir::Value, bool> ofRows;
+  llvm::DenseMap<mlir::Value, bool> ofRows, ofItem;
   llvm::SetVector<mlir::Operation *> products, second;
+  llvm::SmallDenseSet<mlir::Value> copied;
   Needs roles[kNumRoles];
   Crossing crossing[kNumRoles];
 };

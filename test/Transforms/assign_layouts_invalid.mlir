@@ -17,16 +17,16 @@ tile.kernel @three warps(3) () {
 
 tile.kernel @dynamic params(N : index = 4) warps(4) () {
   %f0 = arith.constant 0.0 : f32
-  // expected-error@+1 {{expected a static tensor of one or two dimensions, got 'tensor<?xf32, #tile.dims<N>>'}}
+  // expected-error@+1 {{expected a static tensor of one to three dimensions, got 'tensor<?xf32, #tile.dims<N>>'}}
   %x = tile.full %f0 : f32 -> tensor<?xf32, #tile.dims<N>>
   tile.return
 }
 
 // -----
 
-tile.kernel @three_dimensions warps(4) () {
-  // expected-error@+1 {{expected a static tensor of one or two dimensions, got 'tensor<2x2x2xf32>'}}
-  %x = arith.constant dense<0.0> : tensor<2x2x2xf32>
+tile.kernel @four_dimensions warps(4) () {
+  // expected-error@+1 {{expected a static tensor of one to three dimensions, got 'tensor<2x2x2x2xf32>'}}
+  %x = arith.constant dense<0.0> : tensor<2x2x2x2xf32>
   tile.return
 }
 

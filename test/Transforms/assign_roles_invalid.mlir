@@ -82,7 +82,7 @@ tile.kernel @two_loops_around warps(16) (%pool : !tile.pool<"dsv4">, %idx : !til
 // -----
 
 // The query of the next item is the output of this one, which another role may
-// not have stored yet.
+// not have stored yet. (Once an item it would be read by that role.)
 tile.kernel @load_of_an_output warps(16) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index, %x : f32,
                                           %out : !tile.view<[T, H, D], f32>) attributes {tile.roles = "4+4+8"} {
   %c0 = arith.constant 0 : index
@@ -91,10 +91,10 @@ tile.kernel @load_of_an_output warps(16) (%pool : !tile.pool<"dsv4">, %idx : !ti
   %o_ = tile.full %x : f32 -> tensor<16x448xf32>
   %zero = tile.full %x : f32 -> tensor<16x32xf32>
   scf.for %t = %c0 to %n step %c1 {
-    // expected-error@+1 {{cannot be given to a role ahead of others, because `tile.store` may write what it loads}}
-    %q0 = tile.load %out[%t, %c0, %c0] : !tile.view<[T, H, D], f32> -> tensor<16x448xf32>
-    %q = arith.truncf %q0 : tensor<16x448xf32> to tensor<16x448xbf16>
     %o = scf.for %i = %c0 to %n step %c32 iter_args(%o0 = %o_) -> (tensor<16x448xf32>) {
+      // expected-error@+1 {{cannot be given to a role ahead of others, because `tile.store` may write what it loads}}
+      %q0 = tile.load %out[%t, %c0, %c0] : !tile.view<[T, H, D], f32> -> tensor<16x448xf32>
+      %q = arith.truncf %q0 : tensor<16x448xf32> to tensor<16x448xbf16>
       %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
       %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
       %k = tile.dequant %rows nope : !tile.rows<"dsv4", [32]> -> tensor<32x448xbf16>

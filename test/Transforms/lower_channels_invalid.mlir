@@ -62,3 +62,25 @@ tile.kernel @two_forms warps(8) (%pool : !tile.pool<"dsv4">, %x : i32) {
   }
   tile.return
 }
+
+// -----
+
+// Seven pieces of 16 bytes a row are no work for 128 threads, each of which has
+// a piece of its own.
+#t = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], reps = [1, 7]>
+!c = !tilegpu.channel<1, [tensor<1x56xbf16>]>
+tile.kernel @undivided warps(8) (%q : !tile.view<[H, D], bf16>) {
+  %c0 = arith.constant 0 : index
+  %c = tilegpu.channel "item" : !c
+  tilegpu.roles
+  role "reads" warps(4) registers(168) {
+    %r = tilegpu.receive %c : !c -> tensor<1x56xbf16, #t>
+    tilegpu.role_end
+  }
+  role "sends" warps(4) registers(88) {
+    // expected-error@+1 {{cannot be divided among the warps of its role}}
+    tilegpu.send_copy %q[%c0, %c0] to %c : !tile.view<[H, D], bf16> to !c
+    tilegpu.role_end
+  }
+  tile.return
+}

@@ -36,6 +36,7 @@ tile.kernel @both warps(1) (%kv : !tile.pool<"dsv4">, %kv2 : !tile.pool<"dsv3_2"
   // CHECK: tilegpu.mbarrier_init %{{.+}} {count = 65 : i32}
   // CHECK: tilegpu.mbarrier_init %{{.+}} {count = 32 : i32}
   // CHECK: tilegpu.mbarrier_init %[[ALONE:.+]] {count = 1 : i32}
+  // CHECK-NEXT: tilegpu.sync cta {proxy_fence}
   scf.for %n = %c0 to %W step %c16 {
     %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
     %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>

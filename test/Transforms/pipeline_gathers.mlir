@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: mlatile-opt %s --tile-assign-layouts --tilegpu-pipeline-gathers --split-input-file | FileCheck %s
 
-// Two stages: both are filled before the loop; an iteration, but the first, issues
-// the next tile before it waits for its own, and loads the ids of the one after.
+// Two stages: both are filled before the loop, once the ids of both are on their
+// way; an iteration, but the first, issues the next tile before it waits for its
+// own, and loads the ids of the one after.
 // CHECK-LABEL: @two
 tile.kernel @two warps(4) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %o : !tile.view<[N, D], bf16>) {
   %c0 = arith.constant 0 : index
@@ -16,10 +17,11 @@ tile.kernel @two warps(4) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>
   // CHECK: %[[EMPTY:.+]] = tilegpu.alloc "empty" : !tilegpu.mbarriers<2>
   // CHECK: tilegpu.mbarrier_init %[[EMPTY]] {count = 128 : i32}
   // CHECK-NEXT: tilegpu.sync cta
-  // CHECK: %[[FIRST:.+]] = tile.load %idx
+  // CHECK-DAG: %[[FIRST:.+]] = tile.load %idx[%c0]
+  // CHECK-DAG: %[[AHEAD:.+]] = tile.load %idx[%{{[0-9]+}}]
   // CHECK: scf.if
   // CHECK: tilegpu.gather_async %kv[%[[FIRST]]]
-  // CHECK: %[[AHEAD:.+]] = tile.load %idx
+  // CHECK-NOT: tile.load
   // CHECK: scf.if
   // CHECK: tilegpu.gather_async %kv[%[[AHEAD]]]
   // CHECK: scf.for {{.*}} iter_args(%[[IDS:.+]] = %[[AHEAD]], %[[STAGE:.+]] = %{{.+}}, %[[PARITY:.+]] = %{{.+}})

@@ -14,12 +14,14 @@ tile.kernel @items warps(4) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[T, W],
   // CHECK: %[[FULL:.+]] = tilegpu.alloc "full"
   // CHECK: %[[EMPTY:.+]] = tilegpu.alloc "empty"
   // CHECK: %[[ALL:.+]]:2 = scf.for {{.*}} iter_args(%[[S:.+]] = %c0_i32{{.*}}, %[[P:.+]] = %c0_i32{{.*}})
-  // CHECK: scf.if
+  // CHECK: %[[S1:.+]] = arith.select
+  // CHECK: %[[P1:.+]] = arith.select
+  // CHECK: tile.load %idx[%{{.+}}, %c0]
+  // CHECK-NEXT: tile.load %idx
+  // CHECK-NEXT: scf.if
   // CHECK: %[[FREED:.+]] = arith.xori %[[P]]
   // CHECK: tilegpu.mbarrier_wait %[[EMPTY]][%[[S]]], %[[FREED]]
   // CHECK: tilegpu.gather_async {{.*}} signal %[[FULL]][%[[S]]]
-  // CHECK: %[[S1:.+]] = arith.select
-  // CHECK: %[[P1:.+]] = arith.select
   // CHECK: scf.if
   // CHECK: %[[FREED1:.+]] = arith.xori %[[P1]]
   // CHECK: tilegpu.mbarrier_wait %[[EMPTY]][%[[S1]]], %[[FREED1]]

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "TileGPUVerify.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Target/RegisterBudget.h"
 #include "mlir/IR/Builders.h"
@@ -228,6 +229,30 @@ static LogicalResult verifyRecord(Operation *op, ChannelType channel,
 
 LogicalResult SendOp::verify() { // send_c1
   return verifyRecord(*this, getChannel().getType(), getValues().getTypes());
+}
+
+bool SendCopyOp::takes(RankedTensorType tile) {
+  return tile.hasStaticShape() && tile.getRank() == 2 &&
+         tile.getElementType().isIntOrFloat() &&
+         tile.getElementTypeBitWidth() >= 8 &&
+         tile.getDimSize(1) * tile.getElementTypeBitWidth() % 128 == 0;
+}
+
+LogicalResult SendCopyOp::verify() {
+  if (failed(verifyTileOfView(*this, getView().getType(),
+                              getIndices().size()))) // send_copy_c1
+    return failure();
+  auto view = cast<mlatile::tile::ViewType>(getView().getType());
+  auto types = getChannel().getType().getTypes();
+  auto tile = types.size() == 1 ? dyn_cast<RankedTensorType>(types.front())
+                                : RankedTensorType();
+  if (!tile || !takes(tile) ||
+      tile.getElementType() != view.getElementType()) // send_copy_c2
+    return emitOpError("expected a record of one tile of ")
+           << view.getElementType()
+           << " with two dimensions and rows of whole 16 bytes, got "
+           << getChannel().getType();
+  return success();
 }
 
 LogicalResult ReceiveOp::verify() { // receive_c1

@@ -34,13 +34,16 @@ static bool isElementType(Type type) {
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType,
                                  int64_t strideBytes) {
-  if (shape.size() != 1 && shape.size() != 2) // buffer_c1
-    return emitError() << "expected one or two dimensions, got "
+  if (shape.empty() || shape.size() > 3) // buffer_c1
+    return emitError() << "expected one to three dimensions, got "
                        << shape.size();
   for (int64_t size : shape)
     if (size < 1 || size > kMaxExtent) // buffer_c1
       return emitError() << "expected dimensions between 1 and " << kMaxExtent
                          << ", got " << size;
+  if (shape.size() == 3 && shape[0] * shape[1] > kMaxExtent) // buffer_c1
+    return emitError() << "expected at most " << kMaxExtent << " rows, got "
+                       << shape[0] << " x " << shape[1];
   if (!isElementType(elementType)) // buffer_c2
     return emitError() << "expected an integer or float of 8, 16, 32 or 64 "
                           "bits, or a float of 4 bits, as element, got "

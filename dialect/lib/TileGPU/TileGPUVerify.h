@@ -16,5 +16,9 @@ mlir::LogicalResult verifyConstantIndex(mlir::Operation *op, mlir::Value index,
 mlir::LogicalResult verifyAlignedRows(mlir::Operation *op, llvm::StringRef name,
                                       BufferType type);
 
+/// A view of two dimensions or more, as many as there are indices.
+mlir::LogicalResult verifyTileOfView(mlir::Operation *op, mlir::Type view,
+                                     size_t indices);
+
 } // namespace mlatile::tilegpu
 #endif

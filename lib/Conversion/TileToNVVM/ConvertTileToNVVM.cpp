@@ -70,6 +70,7 @@ private:
     populateFragmentLoadPatterns(types, chip, patterns);
     populatePeerPatterns(types, chip, patterns);
     populateGatherPatterns(types, chip, patterns);
+    populateCopyPatterns(types, chip, patterns);
     populateDequantPatterns(types, chip, patterns);
     populateBarrierPatterns(types, chip, patterns);
     // Scalars, indices and branches are as upstream has them.

@@ -89,6 +89,22 @@ Block *emitPaths(ConversionPatternRewriter &b, Location loc, TileAccess &access,
   return first;
 }
 
+/// A load where `mask` is set, else `pad`. The machine's load is predicated: a
+/// choice behind it would wait for it.
+Value loadIf(ConversionPatternRewriter &b, Location loc, Value mask, Type type,
+             Value pointer, unsigned alignment, Value pad) {
+  Block *here = b.getInsertionBlock();
+  Block *after = b.createBlock(here->getParent(),
+                               std::next(here->getIterator()), type, loc);
+  Block *load = b.createBlock(after);
+  Value loaded = LLVM::LoadOp::create(b, loc, type, pointer, alignment);
+  LLVM::BrOp::create(b, loc, loaded, after);
+  b.setInsertionPointToEnd(here);
+  LLVM::CondBrOp::create(b, loc, mask, load, ValueRange(), after, pad);
+  b.setInsertionPointToEnd(after);
+  return after->getArgument(0);
+}
+
 /// All registers as words, in the order of vectors, each of them by one load.
 SmallVector<Value> emitLoads(ConversionPatternRewriter &b, Location loc,
                              TileAccess &access, const Words &words, int width,
@@ -100,6 +116,12 @@ SmallVector<Value> emitLoads(ConversionPatternRewriter &b, Location loc,
     int reg = access.registerAt(i);
     Value mask = access.mask(reg, whole);
     Value pointer = access.address(reg);
+    // Ids, which loops load ahead.
+    if (mask && access.registers() == 1 && words.perWord == 1) {
+      results.push_back(
+          loadIf(b, loc, mask, words.element, pointer, access.bytes(), pad));
+      continue;
+    }
     if (mask)
       pointer =
           LLVM::SelectOp::create(b, loc, mask, pointer, access.firstInRange());

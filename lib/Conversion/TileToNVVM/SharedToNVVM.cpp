@@ -3,6 +3,7 @@
 // tilegpu.alloc, stage, view: addresses. store_shared, load_shared: registers
 // that are neighbours in a row move together, up to 16 bytes at once.
 #include "SharedAddress.h"
+#include "SharedMove.h"
 #include "TilePattern.h"
 #include "mlatile/Analysis/SharedLayout.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
@@ -128,70 +129,6 @@ struct ViewPattern : TilePattern<ViewOp> {
   }
 };
 
-/// The accesses by which a thread moves its registers between a tile and a
-/// buffer.
-class Move {
-public:
-  Move(OpBuilder &builder, Location loc, RankedTensorType tile,
-       BufferType buffer, Value pointer)
-      : builder(builder), loc(loc), buffer(buffer), pointer(pointer),
-        layout(LayoutAttr::of(tile).getDistributed()),
-        coords(builder, loc, layout) {
-    auto shared = SharedLayout::create(
-        buffer.getRows(), buffer.getCols(),
-        static_cast<int>(buffer.getElementBytes()), buffer.getStrideBytes());
-    int bytes = shared ? shared->vectorBytes(layout) : 0;
-    elements = std::max<int>(1, bytes / buffer.getElementBytes());
-    if (coords.adds()) {
-      OpBuilder::InsertionGuard guard(builder);
-      Value row = layout.rank() == 2 ? coords.base(0) : Value();
-      Value col = coords.base(layout.rank() - 1);
-      setToEntry(builder, col);
-      start = byteOffset(row, col);
-    }
-    if (start)
-      start = offsetBytes(builder, loc, pointer, start);
-  }
-
-  /// Elements of one access; registers i * width(), ... move together.
-  int width() const { return elements; }
-  int accesses() const { return layout.numRegs() / elements; }
-  int alignment() const {
-    return elements * static_cast<int>(buffer.getElementBytes());
-  }
-
-  Value address(int access) {
-    int reg = access * elements, last = layout.rank() - 1;
-    if (!start) {
-      Value row = last ? coords.coord(builder, loc, reg, 0) : Value();
-      return offsetBytes(
-          builder, loc, pointer,
-          byteOffset(row, coords.coord(builder, loc, reg, last)));
-    }
-    int64_t bytes = coords.offset(reg, last) * buffer.getElementBytes();
-    if (last)
-      bytes += coords.offset(reg, 0) * buffer.getStrideBytes();
-    return offsetBytes(builder, loc, start, bytes);
-  }
-
-private:
-  Value byteOffset(Value row, Value col) {
-    if (row)
-      return emitByteOffset(builder, loc, row, buffer.getStrideBytes(), col,
-                            buffer.getElementBytes());
-    return LLVM::MulOp::create(
-        builder, loc, col, constI32(builder, loc, buffer.getElementBytes()));
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  BufferType buffer;
-  Value pointer, start;
-  DistributedLayout layout;
-  ThreadCoords coords;
-  int elements;
-};
-
 struct StoreSharedPattern : TilePattern<StoreSharedOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -207,8 +144,8 @@ struct StoreSharedPattern : TilePattern<StoreSharedOp> {
     Value first =
         firstHolder(rewriter, loc, LayoutAttr::of(tile).getDistributed());
     emitIf(rewriter, loc, first, [&] {
-      Move move(rewriter, loc, tile, op.getBuffer().getType(),
-                adaptor.getBuffer());
+      SharedMove move(rewriter, loc, LayoutAttr::of(tile).getDistributed(),
+                      op.getBuffer().getType(), adaptor.getBuffer());
       for (int i = 0; i < move.accesses(); ++i) {
         Value value =
             packVector(rewriter, loc,
@@ -286,8 +223,8 @@ struct LoadSharedPattern : TilePattern<LoadSharedOp> {
         return success();
       }
     }
-    Move move(rewriter, loc, tile, op.getBuffer().getType(),
-              adaptor.getBuffer());
+    SharedMove move(rewriter, loc, LayoutAttr::of(tile).getDistributed(),
+                    op.getBuffer().getType(), adaptor.getBuffer());
     SmallVector<Value> regs;
     for (int i = 0; i < move.accesses(); ++i) {
       Type type = element;

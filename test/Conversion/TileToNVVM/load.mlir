@@ -77,3 +77,40 @@ tile.kernel @row warps(1) (%src: !tile.view<[T, D], f32>, %dst: !tile.view<[T, D
   tile.store %a, %dst[%i, %zero] : tensor<1x128xf32, #line>, !tile.view<[T, D], f32>
   tile.return
 }
+
+// One element a thread: a branch around its load instead of a choice behind it,
+// which would wait for the load. Both skipped branches hand on what pads.
+#id = #tilegpu.layout<reg = [], lane = [[0], [1], [2], [4], [8]], warp = [[16]], reps = [1]>
+// CHECK-LABEL: llvm.func @one(
+// CHECK: llvm.cond_br %{{.*}}, ^[[SOME:bb[0-9]+]], ^[[JOIN:bb[0-9]+]](%[[PAD:[0-9]+]] : i32)
+// CHECK: ^[[SOME]]:
+// CHECK-NOT: llvm.select
+// CHECK: %[[IN:.*]] = llvm.icmp "ult"
+// CHECK-NOT: llvm.select
+// CHECK: llvm.cond_br %[[IN]], ^[[LOAD:bb[0-9]+]], ^[[LOADED:bb[0-9]+]](%[[PAD]] : i32)
+// CHECK: ^[[LOAD]]:
+// CHECK-NEXT: %[[VALUE:.*]] = llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+// CHECK-NEXT: llvm.br ^[[LOADED]](%[[VALUE]] : i32)
+// CHECK: ^[[LOADED]](%[[RESULT:.*]]: i32):
+// CHECK-NEXT: llvm.br ^[[JOIN]](%[[RESULT]] : i32)
+tile.kernel @one warps(2) (%src: !tile.view<[T, W], i32>, %limit: index, %n: index) {
+  %zero = arith.constant 0 : index
+  %minus = arith.constant -1 : i32
+  %x = tile.load %src[%zero, %n] limit %limit else %minus : !tile.view<[T, W], i32> -> tensor<32xi32, #id>
+  tile.store %x, %src[%zero, %zero] : tensor<32xi32, #id>, !tile.view<[T, W], i32>
+  tile.return
+}
+
+// The only element of a tile is there where anything is.
+#same = #tilegpu.layout<reg = [], lane = [[0], [0], [0], [0], [0]], warp = [], reps = [1]>
+// CHECK-LABEL: llvm.func @only(
+// CHECK: llvm.cond_br %{{.*}}, ^[[LOAD:bb[0-9]+]], ^[[JOIN:bb[0-9]+]](%{{.*}} : f32)
+// CHECK: ^[[LOAD]]:
+// CHECK-NOT: llvm.cond_br
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK-NEXT: llvm.br ^[[JOIN]](
+tile.kernel @only warps(1) (%src: !tile.view<[W], f32>, %dst: !tile.view<[W], f32>, %n: index) {
+  %x = tile.load %src[%n] : !tile.view<[W], f32> -> tensor<1xf32, #same>
+  tile.store %x, %dst[%n] : tensor<1xf32, #same>, !tile.view<[W], f32>
+  tile.return
+}

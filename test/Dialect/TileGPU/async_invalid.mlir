@@ -164,3 +164,127 @@ func.func @gather_async_c7(%pool: !tile.pool<"dots3_swa">, %ids: tensor<911xi32,
       !tilegpu.buffer<911xi32>, !tilegpu.mbarriers<1>
   return
 }
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c1_rank(%v: !tile.view<[D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{expected a view of two dimensions or more and one index for each, got '!tile.view<[D], bf16>' and 1}}
+  tilegpu.copy_async %v[%c] into %b signal %full[%i] by #pieces
+    : !tile.view<[D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c1_indices(%v: !tile.view<[T, H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{expected a view of two dimensions or more and one index for each, got '!tile.view<[T, H, D], bf16>' and 2}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[T, H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c2_rank(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<64xbf16>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{expected 'buffer' to have two dimensions, got '!tilegpu.buffer<64xbf16>'}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<64xbf16>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c2_stride(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 136>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{expected the rows of 'buffer' to start at multiples of 16 bytes, got a stride of 136}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 136>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c2_element(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{expected a buffer of the view's elements, 'bf16', got '!tilegpu.buffer<16x64xf16, stride = 144>'}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<16x64xf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c2_bits(%v: !tile.view<[H, D], f4E2M1FN>, %c: index, %b: !tilegpu.buffer<16x64xf4E2M1FN>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{expected a buffer of the view's elements, 'f4E2M1FN', got '!tilegpu.buffer<16x64xf4E2M1FN>'}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], f4E2M1FN>, !tilegpu.buffer<16x64xf4E2M1FN>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c3_shape(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<32x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{expected a layout of '!tilegpu.buffer<32x64xbf16, stride = 144>' in pieces of 16 bytes, each once, got}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<32x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+// Eight bytes a thread, twice.
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [8, 0]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp = [[2, 0], [4, 0]], reps = [1, 1]>
+func.func @copy_async_c3_pieces(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{in pieces of 16 bytes, each once, got}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+// Lanes that copy the same, and warps.
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4], [8, 0]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [0, 0]], warp = [[2, 0], [4, 0]], reps = [1, 1]>
+func.func @copy_async_c3_lanes(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{in pieces of 16 bytes, each once, got}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4], [8, 0]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [0, 0]], reps = [1, 1]>
+func.func @copy_async_c3_warps(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{in pieces of 16 bytes, each once, got}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+#pieces = #tilegpu.layout<reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], reps = [1, 1]>
+func.func @copy_async_c4(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>) {
+  %i = arith.constant 2 : i32
+  // expected-error@+1 {{expected an index between 0 and 1, got 2}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}
+
+// -----
+
+// Rows apart in one register after the other: a piece is in every second one.
+#pieces = #tilegpu.layout<reg = [[8, 0], [0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0]], reps = [1, 1]>
+func.func @copy_async_c3_order(%v: !tile.view<[H, D], bf16>, %c: index, %b: !tilegpu.buffer<16x64xbf16, stride = 144>, %full: !tilegpu.mbarriers<2>, %i: i32) {
+  // expected-error@+1 {{in pieces of 16 bytes, each once, got}}
+  tilegpu.copy_async %v[%c, %c] into %b signal %full[%i] by #pieces
+    : !tile.view<[H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  return
+}

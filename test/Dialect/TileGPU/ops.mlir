@@ -17,6 +17,8 @@
 #cols = #tilegpu.layout<reg = [[8, 0]], lane = [[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]],
                         warp = [[0, 0], [0, 0]], reps = [1, 1]>
 #one = #tilegpu.layout<reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[0], [0]], reps = [1]>
+#planes = #tilegpu.layout<reg = [], lane = [[0, 0, 1], [0, 0, 2], [0, 0, 4], [0, 1, 0], [0, 2, 0]],
+                          warp = [[1, 0, 0], [0, 0, 0]], reps = [1, 1, 1]>
 
 // CHECK-LABEL: func.func @shared
 // CHECK-SAME: %[[I:.*]]: i32, %[[T:.*]]: tensor<16x64xbf16, #{{.*}}>
@@ -49,6 +51,17 @@ func.func @shared(%i: i32, %t: tensor<16x64xbf16, #rows>) -> tensor<16x64xbf16, 
   %tight = tilegpu.alloc "tight" : !tilegpu.buffer<4x8xf32, stride = 32>
   // CHECK: tilegpu.alloc "row" : !tilegpu.buffer<64xi32>
   %row = tilegpu.alloc "row" : !tilegpu.buffer<64xi32>
+  // Planes of rows, tight and not.
+  // CHECK: tilegpu.alloc "planes" : !tilegpu.buffer<2x4x8xf32>
+  %planes = tilegpu.alloc "planes" : !tilegpu.buffer<2x4x8xf32, stride = 32>
+  // CHECK: %[[PADDED:.*]] = tilegpu.alloc "padded" : !tilegpu.ring<3, !tilegpu.buffer<2x4x8xf32, stride = 48>>
+  %padded = tilegpu.alloc "padded" : !tilegpu.ring<3, !tilegpu.buffer<2x4x8xf32, stride = 48>>
+  // CHECK: %[[PLANES:.*]] = tilegpu.stage %[[PADDED]]
+  %one = tilegpu.stage %padded[%i] : !tilegpu.ring<3, !tilegpu.buffer<2x4x8xf32, stride = 48>> -> !tilegpu.buffer<2x4x8xf32, stride = 48>
+  // CHECK: %[[LOADED:.*]] = tilegpu.load_shared %[[PLANES]] : !tilegpu.buffer<2x4x8xf32, stride = 48> -> tensor<2x4x8xf32, #{{.*}}>
+  %v = tilegpu.load_shared %one : !tilegpu.buffer<2x4x8xf32, stride = 48> -> tensor<2x4x8xf32, #planes>
+  // CHECK: tilegpu.store_shared %[[LOADED]], %[[PLANES]] : tensor<2x4x8xf32, #{{.*}}>, !tilegpu.buffer<2x4x8xf32, stride = 48>
+  tilegpu.store_shared %v, %one : tensor<2x4x8xf32, #planes>, !tilegpu.buffer<2x4x8xf32, stride = 48>
   return %u : tensor<16x64xbf16, #rows>
 }
 
@@ -86,6 +99,23 @@ func.func @async(%pool: !tile.pool<"dsv4">, %ids: tensor<64xi32, #ids>, %i: i32,
   // CHECK: tilegpu.dequant "dsv4" %{{.*}}, %{{.*}} -> %{{.*}} : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x7xbf16, stride = 16> ->
   tilegpu.dequant "dsv4" %nope, %factors -> %keys
     : !tilegpu.buffer<64x448xf8E4M3FN, stride = 592>, !tilegpu.buffer<64x7xbf16, stride = 16> -> !tilegpu.buffer<64x448xbf16, stride = 912>
+  return
+}
+
+// CHECK-LABEL: func.func @copy
+// CHECK-SAME: %[[V:.*]]: !tile.view<[T, H, D], bf16>, %[[T:.*]]: index, %[[H:.*]]: index, %[[C:.*]]: index, %[[I:.*]]: i32
+func.func @copy(%v: !tile.view<[T, H, D], bf16>, %t: index, %h: index, %c: index, %i: i32) {
+  // CHECK: %[[B:.*]] = tilegpu.alloc "tile"
+  %b = tilegpu.alloc "tile" : !tilegpu.buffer<16x64xbf16, stride = 144>
+  // CHECK: %[[FULL:.*]] = tilegpu.alloc "full"
+  %full = tilegpu.alloc "full" : !tilegpu.mbarriers<2>
+  // CHECK: tilegpu.copy_async %[[V]][%[[T]], %[[H]], %[[C]]] into %[[B]] signal %[[FULL]][%[[I]]] by #{{[a-z0-9]+}}
+  // CHECK-SAME: : !tile.view<[T, H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  tilegpu.copy_async %v[%t, %h, %c] into %b signal %full[%i] by #rows
+    : !tile.view<[T, H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
+  // CHECK: tilegpu.copy_async {{.*}} {why} : !tile.view
+  tilegpu.copy_async %v[%t, %h, %c] into %b signal %full[%i] by #rows {why}
+    : !tile.view<[T, H, D], bf16>, !tilegpu.buffer<16x64xbf16, stride = 144>, !tilegpu.mbarriers<2>
   return
 }
 

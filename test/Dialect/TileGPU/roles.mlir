@@ -38,6 +38,24 @@ tile.kernel @two warps(12) (%x : f32) {
   tile.return
 }
 
+// CHECK-LABEL: @copied
+// CHECK-SAME: (%[[Q:.+]]: !tile.view<[T, H, D], bf16>, %[[T:.+]]: index)
+tile.kernel @copied warps(8) (%q : !tile.view<[T, H, D], bf16>, %t : index) {
+  %c0 = arith.constant 0 : index
+  // CHECK: %[[C:.+]] = tilegpu.channel "item"
+  %c = tilegpu.channel "item" : !tilegpu.channel<1, [tensor<64x448xbf16>]>
+  tilegpu.roles
+  role "reads" warps(4) registers(208) {
+    %r = tilegpu.receive %c : !tilegpu.channel<1, [tensor<64x448xbf16>]> -> tensor<64x448xbf16>
+    tilegpu.role_end
+  } role "sends" warps(4) registers(48) {
+    // CHECK: tilegpu.send_copy %[[Q]][%[[T]], %{{.+}}, %{{.+}}] to %[[C]] : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [tensor<64x448xbf16>]>
+    tilegpu.send_copy %q[%t, %c0, %c0] to %c : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [tensor<64x448xbf16>]>
+    tilegpu.role_end
+  }
+  tile.return
+}
+
 // CHECK-LABEL: @scaled
 func.func @scaled(%t : tensor<16x64xf32>, %f : tensor<16xf32>, %g : tensor<64xf32>) -> tensor<16x64xf32> {
   // CHECK: tilegpu.scale %{{.+}} by %{{.+}} along 1 : tensor<16x64xf32>, tensor<16xf32>

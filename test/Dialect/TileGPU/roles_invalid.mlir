@@ -155,6 +155,78 @@ func.func @receive_c1(%c : !tilegpu.channel<2, [tensor<16xf32>]>) {
 
 // -----
 
+func.func @send_copy_c1_rank(%c : !tilegpu.channel<1, [tensor<16x64xbf16>]>, %v : !tile.view<[T], bf16>, %i : index) {
+  // expected-error@+1 {{expected a view of two dimensions or more and one index for each, got '!tile.view<[T], bf16>' and 1}}
+  tilegpu.send_copy %v[%i] to %c : !tile.view<[T], bf16> to !tilegpu.channel<1, [tensor<16x64xbf16>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c1_indices(%c : !tilegpu.channel<1, [tensor<16x64xbf16>]>, %v : !tile.view<[T, H, D], bf16>, %i : index) {
+  // expected-error@+1 {{expected a view of two dimensions or more and one index for each, got '!tile.view<[T, H, D], bf16>' and 2}}
+  tilegpu.send_copy %v[%i, %i] to %c : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [tensor<16x64xbf16>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c1_type(%c : !tilegpu.channel<1, [tensor<16x64xbf16>]>, %v : !tile.pool<"dsv4">, %i : index) {
+  // expected-error@+1 {{expected a view of two dimensions or more and one index for each, got '!tile.pool<"dsv4">' and 2}}
+  tilegpu.send_copy %v[%i, %i] to %c : !tile.pool<"dsv4"> to !tilegpu.channel<1, [tensor<16x64xbf16>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c2_rank(%c : !tilegpu.channel<1, [tensor<64xbf16>]>, %v : !tile.view<[T, H, D], bf16>, %i : index) {
+  // expected-error@+1 {{expected a record of one tile of 'bf16' with two dimensions and rows of whole 16 bytes, got '!tilegpu.channel<1, [tensor<64xbf16>]>'}}
+  tilegpu.send_copy %v[%i, %i, %i] to %c : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [tensor<64xbf16>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c2_count(%c : !tilegpu.channel<1, [tensor<16x64xbf16>, tensor<16x64xbf16>]>, %v : !tile.view<[T, H, D], bf16>, %i : index) {
+  // expected-error@+1 {{expected a record of one tile of 'bf16'}}
+  tilegpu.send_copy %v[%i, %i, %i] to %c : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [tensor<16x64xbf16>, tensor<16x64xbf16>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c2_element(%c : !tilegpu.channel<1, [tensor<16x64xf16>]>, %v : !tile.view<[T, H, D], bf16>, %i : index) {
+  // expected-error@+1 {{expected a record of one tile of 'bf16'}}
+  tilegpu.send_copy %v[%i, %i, %i] to %c : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [tensor<16x64xf16>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c2_pieces(%c : !tilegpu.channel<1, [tensor<16x60xbf16>]>, %v : !tile.view<[T, H, D], bf16>, %i : index) {
+  // expected-error@+1 {{expected a record of one tile of 'bf16'}}
+  tilegpu.send_copy %v[%i, %i, %i] to %c : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [tensor<16x60xbf16>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c2_gathered(%c : !tilegpu.channel<1, [!tile.rows<"dsv4", [32]>, tensor<32xi1>]>, %v : !tile.view<[T, H, D], bf16>, %i : index) {
+  // expected-error@+1 {{expected a record of one tile of 'bf16'}}
+  tilegpu.send_copy %v[%i, %i, %i] to %c : !tile.view<[T, H, D], bf16> to !tilegpu.channel<1, [!tile.rows<"dsv4", [32]>, tensor<32xi1>]>
+  return
+}
+
+// -----
+
+func.func @send_copy_c2_bits(%c : !tilegpu.channel<1, [tensor<16x128xf4E2M1FN>]>, %v : !tile.view<[T, H, D], f4E2M1FN>, %i : index) {
+  // expected-error@+1 {{expected a record of one tile of 'f4E2M1FN'}}
+  tilegpu.send_copy %v[%i, %i, %i] to %c : !tile.view<[T, H, D], f4E2M1FN> to !tilegpu.channel<1, [tensor<16x128xf4E2M1FN>]>
+  return
+}
+
+// -----
+
 func.func @scale_c1(%t : tensor<16x64xf32>, %f : tensor<16xf32>) {
   // expected-error@+1 {{expected a tile of two dimensions of f32 and an axis of 0 or 1, got 'tensor<16x64xf32>' along 2}}
   %a = tilegpu.scale %t by %f along 2 : tensor<16x64xf32>, tensor<16xf32>

@@ -15,8 +15,14 @@ func.func private @layout_c2(tensor<16x8xf32, #acc>)
 // -----
 
 // buffer_c1
-// expected-error@+1 {{expected one or two dimensions, got 3}}
-func.func private @buffer_c1_rank(!tilegpu.buffer<2x2x2xf32>)
+// expected-error@+1 {{expected at most 1048576 rows, got 1024 x 2048}}
+func.func private @buffer_c1_rows(!tilegpu.buffer<1024x2048x2xf32>)
+
+// -----
+
+// buffer_c1
+// expected-error@+1 {{expected one to three dimensions, got 4}}
+func.func private @buffer_c1_rank(!tilegpu.buffer<2x2x2x2xf32>)
 
 // -----
 

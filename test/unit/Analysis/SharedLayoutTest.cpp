@@ -167,6 +167,32 @@ TEST(SharedLayout, VectorsOfALayout) {
   EXPECT_EQ(line->accessConflicts(*rows), 0);
 }
 
+/// Tiles of three dimensions: the rows of a plane follow those of the one
+/// before.
+TEST(SharedLayout, Planes) {
+  auto layout = DistributedLayout::blocked({4, 2, 64}, 4, 1);
+  ASSERT_TRUE(layout);
+  auto rows = SharedLayout::create(8, 64, 4);
+  EXPECT_EQ(rows->vectorBytes(*layout), 16);
+  EXPECT_EQ(rows->accessConflicts(*layout), 0);
+  EXPECT_EQ(SharedLayout::create(7, 64, 4)->vectorBytes(*layout), 0) << "rows";
+  EXPECT_EQ(SharedLayout::create(8, 63, 4)->vectorBytes(*layout), 0);
+  EXPECT_EQ(SharedLayout::create(8, 64, 4, 264)->vectorBytes(*layout), 8);
+  auto planes = DistributedLayout::blocked({8, 1, 16}, 4, 1);
+  ASSERT_TRUE(planes);
+  // Two rows of 64 bytes a phase: side by side, or at the same banks.
+  EXPECT_EQ(SharedLayout::create(8, 16, 4)->accessConflicts(*planes), 0);
+  EXPECT_EQ(SharedLayout::create(8, 16, 4, 128)->accessConflicts(*planes), 4);
+  // One plane of several rows is rows too.
+  auto one = DistributedLayout::blocked({1, 4, 64}, 4, 1);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(SharedLayout::create(4, 64, 4, 260)->vectorBytes(*one), 4);
+  EXPECT_EQ(SharedLayout::create(4, 64, 4, 264)->vectorBytes(*one), 8);
+  EXPECT_EQ(SharedLayout::create(1, 64, 4, 260)
+                ->vectorBytes(*DistributedLayout::blocked({1, 1, 64}, 4, 1)),
+            16);
+}
+
 TEST(SharedLayout, TextHashAndEquality) {
   auto padded = SharedLayout::padded(64, 576, 2);
   EXPECT_EQ(padded->str(),

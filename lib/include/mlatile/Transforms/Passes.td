@@ -43,11 +43,12 @@ def LowerChannels : Pass<"tilegpu-lower-channels", "::mlir::ModuleOp"> {
     A channel becomes a ring of buffers a value (of gathered rows: those of
     `tilegpu.gather_async`) and the mbarriers `full` and `empty`. `tilegpu.send`
     waits for `empty`, stores and arrives at `full`; `tilegpu.receive` waits for
-    `full`, reads, and arrives at `empty` at the end of its block. Every role
-    counts for itself which place is next: its loops carry the stage and the
-    parity. The slot ids of a gather in a loop are loaded an iteration ahead.
+    `full`, reads, and arrives at `empty` at the end of its block, or behind the
+    last loop of it that uses the record. `tilegpu.send_copy` waits for `empty`
+    and starts a `tilegpu.copy_async`. Every role counts for itself which place is
+    next: its loops carry the stage and the parity. The slot ids of a gather in a loop are loaded an iteration ahead.
     Preconditions: `tile-assign-layouts`. Postcondition: no `tilegpu.channel`,
-    `send`, `receive`.
+    `send`, `send_copy`, `receive`.
   }];
   let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
@@ -89,7 +90,8 @@ def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
     read there, a `tilegpu.load_quantised` in its 8 or 4 bits, with its scales; a
     `tile.transpose` turns into a transposed operand; registers that hold an
     operand in place (after moves of registers or `movmatrix`) stay; others are
-    stored to a buffer. `tile.dot_scaled` becomes one `tilegpu.dot` a block: its
+    stored to a buffer; what is made, element by element, of a record that came by
+    a `tilegpu.copy_async` takes its place. `tile.dot_scaled` becomes one `tilegpu.dot` a block: its
     sums are multiplied by their scales (blocks along K), or the other operand is
     multiplied by them in registers and rounded (along N or M). `tile.reduce`
     becomes a warp reduction and, where warps share the dimension, an exchange

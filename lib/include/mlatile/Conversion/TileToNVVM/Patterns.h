@@ -81,6 +81,9 @@ void populatePeerPatterns(TileTypeConverter &, const Target &,
 /// tilegpu.gather_async.
 void populateGatherPatterns(TileTypeConverter &, const Target &,
                             mlir::RewritePatternSet &);
+/// tilegpu.copy_async.
+void populateCopyPatterns(TileTypeConverter &, const Target &,
+                          mlir::RewritePatternSet &);
 /// tilegpu.dequant.
 void populateDequantPatterns(TileTypeConverter &, const Target &,
                              mlir::RewritePatternSet &);

@@ -139,4 +139,51 @@ def TileGPU_GatherAsyncOp : TileGPU_SharedOp<"gather_async"> {
   }];
   let hasVerifier = 1;
 }
+
+def TileGPU_CopyAsyncOp : TileGPU_SharedOp<"copy_async"> {
+  let summary = "starts the copy of a tile of a view";
+  let description = [{
+    The trailing two dimensions of the view are a tile that starts at the
+    indices, as in `tile.load`: elements outside of the view become zero and are
+    not read. It is copied to `buffer` by `cp.async`, 16 bytes each, or, where
+    addresses or strides are no multiples of 16 bytes or a row ends inside, by
+    loads and stores; `layout` says which thread copies what. The buffer may be
+    read by whoever has waited for the phase of `full[index]`: every thread
+    arrives twice, once when its own copies have landed, and once at once for
+    what it stored. The count is 2 x threads.
+
+    Constraints:
+    * copy_async_c1: the view has one index a dimension, at least two.
+    * copy_async_c2: `buffer` has two dimensions, the view's element type, and
+      rows that start at multiples of 16 bytes.
+    * copy_async_c3: `layout` is one of the buffer's shape, in which threads have
+      whole pieces of 16 bytes, each element once.
+    * copy_async_c4: a constant index is less than the number of mbarriers.
+
+    Example:
+    ```mlir
+    tilegpu.copy_async %q[%b, %t, %h, %c0] into %buffer signal %full[%i]
+      by <reg = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]],
+          warp = [[4, 0], [8, 0]], reps = [4, 7]>
+      : !tile.view<[B, S, H, D], bf16>, !tilegpu.buffer<64x448xbf16, stride = 912>, !tilegpu.mbarriers<1>
+    ```
+  }];
+  let arguments = (ins
+    AnyType:$view, Variadic<Index>:$indices,
+    Arg<TileGPU_Buffer, "", [SharedWrite]>:$buffer,
+    Arg<TileGPU_MBarriers, "", [SharedRead, SharedWrite]>:$full, I32:$index,
+    LayoutAttr:$layout);
+  let extraClassDeclaration = [{
+    /// The layout of such a copy of `shape` by `warps` warps, where it has one.
+    static ::std::optional<::mlatile::DistributedLayout> pieces(
+        ::llvm::ArrayRef<int64_t> shape, ::mlir::Type element, int64_t warps);
+    /// Arrivals at `full`.
+    static int64_t arrivals(int64_t warps) { return 2 * 32 * warps; }
+  }];
+  let assemblyFormat = [{
+    $view `[` $indices `]` `into` $buffer `signal` $full `[` $index `]` `by` $layout attr-dict
+    `:` type($view) `,` qualified(type($buffer)) `,` qualified(type($full))
+  }];
+  let hasVerifier = 1;
+}
 #endif

@@ -118,11 +118,40 @@ def TileGPU_SendOp : TileGPU_Op<"send", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def TileGPU_SendCopyOp : TileGPU_Op<"send_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "sends a tile of a view, which its copy brings";
+  let description = [{
+    Waits until the channel has a free place, and starts the copy of the tile of
+    the view's trailing dimensions at the indices (`tilegpu.copy_async`). The
+    record can be received when it has landed; nothing of it passes through the
+    sender's registers.
+
+    Constraints:
+    * send_copy_c1: the view has one index a dimension, at least two.
+    * send_copy_c2: a record of the channel is one tile of two dimensions, of the
+      view's element type, whose rows are whole pieces of 16 bytes.
+
+    Example:
+    ```mlir
+    tilegpu.send_copy %q[%b, %t, %h, %c0] to %c
+      : !tile.view<[B, S, H, D], bf16> to !tilegpu.channel<1, [tensor<64x448xbf16>]>
+    ```
+  }];
+  let arguments = (ins AnyType:$view, Variadic<Index>:$indices, TileGPU_Channel:$channel);
+  let extraClassDeclaration = [{
+    /// Whether a tile can be sent so.
+    static bool takes(::mlir::RankedTensorType tile);
+  }];
+  let assemblyFormat = "$view `[` $indices `]` `to` $channel attr-dict `:` type($view) `to` qualified(type($channel))";
+  let hasVerifier = 1;
+}
+
 def TileGPU_ReceiveOp : TileGPU_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "takes the next record of a channel";
   let description = [{
     Waits until there is one. Its place is free for the sender when all roles
-    that receive have come to the end of the block in which they received it.
+    that receive have come to the end of the block in which they received it, or,
+    where only loops of the block use it in the end, behind the last of these.
 
     Constraints:
     * receive_c1: the results are of the channel's types (layouts do not count).

@@ -12,11 +12,13 @@ class TileGPU_Type<string name, string mnem> : TypeDef<TileGPU_Dialect, name> {
 def TileGPU_Buffer : TileGPU_Type<"Buffer", "buffer"> {
   let summary = "a tile in shared memory";
   let description = [{
-    One or two dimensions; rows follow each other at `stride` bytes, elements of
-    a row are contiguous. Without `stride` rows are tight.
+    One to three dimensions: planes of rows of elements. Rows follow each other
+    at `stride` bytes, from plane to plane too, elements of a row are contiguous.
+    Without `stride` rows are tight.
 
     Constraints:
-    * buffer_c1: one or two dimensions, each between 1 and 2^20.
+    * buffer_c1: one to three dimensions, each between 1 and 2^20, and at most
+      2^20 rows in all planes.
     * buffer_c2: the element is an integer or float of 8, 16, 32 or 64 bits, or
       a float of 4 bits, two in a byte, low bits first, and an even number of
       columns.
@@ -29,7 +31,7 @@ def TileGPU_Buffer : TileGPU_Type<"Buffer", "buffer"> {
     !tilegpu.buffer<64xi32>
     ```
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t", "rows and columns, or the length">:$shape,
+  let parameters = (ins ArrayRefParameter<"int64_t", "planes, rows and columns, or fewer">:$shape,
                         TypeParameter<"::mlir::Type", "of an element">:$elementType,
                         TypeParameter<"int64_t", "from one row to the next, in bytes">:$strideBytes);
   let hasCustomAssemblyFormat = 1;
@@ -41,7 +43,13 @@ def TileGPU_Buffer : TileGPU_Type<"Buffer", "buffer"> {
     }]>];
   let extraClassDeclaration = [{
     int getRank() const { return static_cast<int>(getShape().size()); }
-    int64_t getRows() const { return getRank() == 2 ? getShape()[0] : 1; }
+    /// Of all planes.
+    int64_t getRows() const {
+      int64_t rows = 1;
+      for (int64_t size : getShape().drop_back())
+        rows *= size;
+      return rows;
+    }
     int64_t getCols() const { return getShape().back(); }
     int64_t getElementBits() const { return getElementType().getIntOrFloatBitWidth(); }
     /// Of elements that have an address of their own; 0 of those of 4 bits.

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: mlatile-opt %s --tile-assign-layouts --tilegpu-pipeline-gathers --split-input-file | FileCheck %s
+
+// Two lists, one after the other. The ids that the second begins with are on
+// their way while the first is walked; its rows have places of their own, and
+// come behind the loop. Mbarriers of both are there before anybody uses one.
+!vid  = !tile.view<[W], i32>
+!vo   = !tile.view<[N, D], f32>
+!pool = !tile.pool<"dsv4">
+!rows = !tile.rows<"dsv4", [16]>
+!kr   = tensor<16x64xbf16>
+!sum  = tensor<16x64xf32>
+
+// CHECK-LABEL: tile.kernel @second_ids
+// CHECK-COUNT-4: tilegpu.mbarrier_init
+// CHECK-NEXT: tilegpu.sync cta
+// CHECK-NOT: tilegpu.mbarrier_init
+// CHECK-DAG: %[[IDS:.+]] = tile.load %idx2[%c0]
+// CHECK-DAG: %[[AHEAD:.+]] = tile.load %idx2[%{{[0-9]+}}]
+// CHECK: %[[FIRST:.+]]:{{.+}} = scf.for
+// CHECK: tilegpu.gather_async %kv[
+// CHECK: scf.yield
+// CHECK-NOT: tile.load
+// CHECK: scf.if
+// CHECK: tilegpu.gather_async %kv[%[[IDS]]]
+// CHECK-NOT: tile.load
+// CHECK: scf.if
+// CHECK: tilegpu.gather_async %kv[%[[AHEAD]]]
+// CHECK-NOT: tile.load
+// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[FIRST]]#0, %{{.+}} = %[[AHEAD]],
+tile.kernel @second_ids warps(1) (%kv : !pool, %idx : !vid, %idx2 : !vid, %o : !vo) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %W = tile.dim %idx, 0 : !vid
+  %W2 = tile.dim %idx2, 0 : !vid
+  %zero = tile.full %f0 : f32 -> !sum
+  %a = scf.for %n = %c0 to %W step %c16 iter_args(%s = %zero) -> (!sum) {
+    %ids = tile.load %idx[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %b = scf.for %n = %c0 to %W2 step %c16 iter_args(%s = %a) -> (!sum) {
+    %ids = tile.load %idx2[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %b, %o[%c0, %c0] : !sum, !vo
+  tile.return
+}
+
+// -----
+
+// A store may write what a load reads, in the loop before or beside it; nor does
+// a load pass what it must wait for.
+!vid  = !tile.view<[W], i32>
+!vo   = !tile.view<[N, D], bf16>
+!pool = !tile.pool<"dsv4">
+!rows = !tile.rows<"dsv4", [16]>
+!kr   = tensor<16x64xbf16>
+
+// CHECK-LABEL: tile.kernel @stored_before
+// CHECK-NOT: tile.load %idx2
+// CHECK: scf.for
+// CHECK: tile.store
+// CHECK: scf.yield
+// CHECK: tile.load %idx2
+// CHECK: tile.load %idx2
+// CHECK: scf.if
+// CHECK: tilegpu.gather_async
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK-NOT: tile.load
+// CHECK: tile.store %{{.+}}, %o
+// CHECK: tile.load %idx3
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK-NOT: tile.load
+// CHECK: tile.wait_dependencies
+// CHECK: tile.load %idx4
+// CHECK: scf.for
+tile.kernel @stored_before warps(1) (%kv : !pool, %idx : !vid, %idx2 : !vid, %idx3 : !vid, %idx4 : !vid, %o : !vo) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : bf16
+  %W = tile.dim %idx, 0 : !vid
+  %zero = tile.full %f0 : bf16 -> !kr
+  scf.for %n = %c0 to %W step %c16 {
+    %ids = tile.load %idx[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    tile.store %k, %o[%n, %c0] : !kr, !vo
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %b = scf.for %n = %c0 to %W step %c16 iter_args(%s = %zero) -> (!kr) {
+    %ids = tile.load %idx2[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %next = arith.addf %s, %k : !kr
+    scf.yield %next : !kr
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %b, %o[%c0, %c0] : !kr, !vo
+  %c = scf.for %n = %c0 to %W step %c16 iter_args(%s = %zero) -> (!kr) {
+    %ids = tile.load %idx3[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %next = arith.addf %s, %k : !kr
+    scf.yield %next : !kr
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.wait_dependencies
+  %d = scf.for %n = %c0 to %W step %c16 iter_args(%s = %c) -> (!kr) {
+    %ids = tile.load %idx4[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %next = arith.addf %s, %k : !kr
+    scf.yield %next : !kr
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %d, %o[%c16, %c0] : !kr, !vo
+  tile.return
+}
+
+// -----
+
+// Nor does it pass the loop that it follows from.
+!vid  = !tile.view<[W], i32>
+!pool = !tile.pool<"dsv4">
+!rows = !tile.rows<"dsv4", [16]>
+
+// CHECK-LABEL: tile.kernel @from_the_first
+// CHECK: %[[FIRST:.+]]:{{.+}} = scf.for
+// CHECK: scf.yield
+// CHECK: tile.load %idx2[%[[FIRST]]#0]
+// CHECK: scf.for
+tile.kernel @from_the_first warps(1) (%kv : !pool, %idx : !vid, %idx2 : !vid, %o : !tile.view<[N, D], bf16>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %W = tile.dim %idx, 0 : !vid
+  %at = scf.for %n = %c0 to %W step %c16 iter_args(%s = %c0) -> (index) {
+    %ids = tile.load %idx[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %next = arith.addi %s, %n : index
+    scf.yield %next : index
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  scf.for %n = %at to %W step %c16 {
+    %ids = tile.load %idx2[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> tensor<16x64xbf16>
+    tile.store %k, %o[%n, %c0] : tensor<16x64xbf16>, !tile.view<[N, D], bf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
