@@ -22,8 +22,8 @@
 !vout = !tile.view<[B, S, H, DV], bf16>
 !vlse = !tile.view<[B, S, H], f32>
 !vrow = !tile.view<[H], f32>
-!po   = !tile.view<[P, R, H, DV], f32>
-!pr   = !tile.view<[P, R, H], f32>
+!po   = !tile.view<[R, P, H, DV], f16>
+!pr   = !tile.view<[R, P, H], f32>
 !vcnt = !tile.view<[C], i32>
 
 // kernels/steps
@@ -35,9 +35,10 @@ func.func private @sinks(!vrow, index) -> !row
 func.func private @finish(!row, !row, !row) -> (!row, !row)
 func.func private @store_output(!on, !or, !row, !vout, index, index, index)
 func.func private @store_lse(!row, !vlse, index, index, index)
+func.func private @store_partial(!row, !row, !on, !or, !po, !pr, !pr, !pr, index, index, index)
 func.func private @merge_peers(!row, !row, !on, !or, !vrow, !vout, !vlse, index, index, index, index)
 func.func private @peer_slices() -> index
-func.func private @merge_tile(!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index)
+func.func private @merge_tile(!po, !pr, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index)
 
 tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1 = false,
                            BH : index = 16, BN : index = 32, WARPS : index = 4,
@@ -52,14 +53,14 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
                             EXTRA_SCALE_E4M3 : i1 = EXTRA.scale_e4m3) warps(WARPS) cluster(CLUSTER) roles(ROLES)
     (%q : !vq, %kv : !tile.pool<FMT>, %indices : !vidx, %lengths : !vlen,
      %extra_kv : !tile.pool<EXTRA>, %extra_indices : !vext, %extra_lengths : !vlen,
-     %sink : !vrow, %out : !vout, %lse : !vlse, %part_o : !po, %part_m : !pr, %part_l : !pr,
+     %sink : !vrow, %out : !vout, %lse : !vlse, %part_o : !po, %part_u : !pr, %part_m : !pr, %part_l : !pr,
      %counters : !vcnt, %sm_scale : f32, %num_splits : index) {
   tile.require affine_set<(n) : (n mod 16 == 0, n - 16 >= 0)>(BN), "a candidate tile is whole mma rows"
   tile.require affine_set<(h) : (h mod 16 == 0, h - 16 >= 0)>(BH), "a head tile is whole mma rows"
   tile.require affine_set<(x, c) : (2 - 2 * c - x >= 0)>(FP8, CONVERTS), "keys that are converted once are multiplied in f16"
   tile.require affine_set<(h, j) : (h - j >= 0, j - 1 >= 0)>(BH, JOIN), "heads that are joined are of one head tile"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(FP8), "products are of f16 (0), scores of e4m3 (1), or scores and values (2)"
-  tile.require affine_set<(n) : (n mod 2 == 0, n - 2 >= 0, 8 - n >= 0, 2 - 2 * ((n mod 4) floordiv 2) - n floordiv 4 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
+  tile.require affine_set<(n) : (n - 1 >= 0, 32 - n >= 0)>(AT_ONCE), "between 1 and 32 splits are joined at a time"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
 
   %c0 = arith.constant 0 : index
@@ -164,12 +165,8 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
     }
   } else {
     scf.if %SPLIT {
-      tile.store %on, %part_o[%split, %row, %h, %c0] : !on, !po
-      scf.if %V_ROPE {
-        tile.store %or, %part_o[%split, %row, %h, %NOPE] : !or, !po
-      }
-      tile.store %m, %part_m[%split, %row, %h] : !row, !pr
-      tile.store %l, %part_l[%split, %row, %h] : !row, !pr
+      func.call @store_partial(%m, %l, %on, %or, %part_o, %part_u, %part_m, %part_l, %row, %split, %h)
+          : (!row, !row, !on, !or, !po, !pr, !pr, !pr, index, index, index) -> ()
       scf.if %SLICES {
         // The counter of this row and head tile resets itself (tile.atomic_inc).
         %c2 = arith.constant 2 : index
@@ -187,9 +184,9 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
           %column = arith.remui %slice, %columns : index
           %mh = arith.addi %h, %dh : index
           %md = arith.muli %column, %MERGE_BD : index
-          tile.call @merge_tile(%part_o, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %mh, %md)
+          tile.call @merge_tile(%part_o, %part_u, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %mh, %md)
               bind(BH = 1, BD = MERGE_BD)
-              : (!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
+              : (!po, !pr, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
         }
       }
     } else {
@@ -205,9 +202,9 @@ tile.kernel @decode params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i1
 // Joins the splits of BH heads of one row, BD value columns at a time.
 tile.kernel @merge params(BH : index = 1, BD : index = 512, WARPS : index = 4, HAS_SINK : i1 = false, LSE : index = 0,
                           DEPENDENT : i1 = false, AT_ONCE : index = 8) warps(WARPS)
-    (%part_o : !po, %part_m : !pr, %part_l : !pr, %sink : !vrow, %out : !vout, %lse : !vlse,
+    (%part_o : !po, %part_u : !pr, %part_m : !pr, %part_l : !pr, %sink : !vrow, %out : !vout, %lse : !vlse,
      %num_splits : index) {
-  tile.require affine_set<(n) : (n mod 2 == 0, n - 2 >= 0, 8 - n >= 0, 2 - 2 * ((n mod 4) floordiv 2) - n floordiv 4 >= 0)>(AT_ONCE), "splits are joined 2, 4 or 8 at a time"
+  tile.require affine_set<(n) : (n - 1 >= 0, 32 - n >= 0)>(AT_ONCE), "between 1 and 32 splits are joined at a time"
   tile.require affine_set<(x) : (x >= 0, 2 - x >= 0)>(LSE), "lse is 0 (none), 1 (base 2) or 2 (base e)"
   %BH = tile.param BH : index
   %BD = tile.param BD : index
@@ -232,7 +229,7 @@ tile.kernel @merge params(BH : index = 1, BD : index = 512, WARPS : index = 4, H
   scf.if %DEPENDENT {
     tile.wait_dependencies
   }
-  func.call @merge_tile(%part_o, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %h, %d)
-      : (!po, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
+  func.call @merge_tile(%part_o, %part_u, %part_m, %part_l, %sink, %out, %lse, %num_splits, %row, %b, %t, %h, %d)
+      : (!po, !pr, !pr, !pr, !vrow, !vout, !vlse, index, index, index, index, index, index) -> ()
   tile.return
 }

@@ -24,7 +24,6 @@
 // kernels/steps
 func.func private @length(!vlen, index, index, index) -> index
 func.func private @query_f16(!vq, index, index, index) -> (!qn, !qr, !row)
-func.func private @query_f16_read_twice(!vq, index, index, index) -> (!qn, !qr, !row)
 func.func private @attend(!qn, !qr, !row, !tile.pool<FMT>, !vidx, index, index, index, index, f32,
                           !row, !s, !on, !or) -> (!row, !s, !on, !or)
 func.func private @sinks(!vrow, index) -> !row
@@ -81,14 +80,7 @@ tile.kernel @prefill params(FMT : format, EXTRA : format = "dsv4", HAS_EXTRA : i
     %t = arith.remui %row, %S : index
     %h = arith.muli %head_tile, %BH : index
 
-    // Beside the output of the item before there are few registers for it.
-    %qn, %qr, %unit = scf.if %PERSISTENT -> (!qn, !qr, !row) {
-      %qn0, %qr0, %unit0 = func.call @query_f16_read_twice(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr, !row)
-      scf.yield %qn0, %qr0, %unit0 : !qn, !qr, !row
-    } else {
-      %qn0, %qr0, %unit0 = func.call @query_f16(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr, !row)
-      scf.yield %qn0, %qr0, %unit0 : !qn, !qr, !row
-    }
+    %qn, %qr, %unit = func.call @query_f16(%q, %b, %t, %h) : (!vq, index, index, index) -> (!qn, !qr, !row)
     %ninf = tile.full %ninf_ : f32 -> !row
     %l_zero = tile.full %f0 : f32 -> !s
     %on_zero = tile.full %f0 : f32 -> !on

@@ -9,7 +9,6 @@
 !or   = tensor<?x?xf32, #tile.dims<BH, ROPE>>
 !rj   = tensor<?xf32, #tile.dims<JOIN>>
 !oj   = tensor<?x?xf32, #tile.dims<JOIN, BD>>
-!od   = tensor<?x?xf32, #tile.dims<BH, BD>>
 !yj   = tensor<?x?xbf16, #tile.dims<JOIN, BD>>
 !vout = !tile.view<[B, S, H, DV], bf16>
 !vlse = !tile.view<[B, S, H], f32>
@@ -18,7 +17,6 @@
 func.func private @sinks(!vrow, index) -> !row
 func.func private @finish(!row, !row, !row) -> (!row, !row)
 func.func private @store_lse(!row, !vlse, index, index, index)
-func.func private @add_split(!row, !row, !od, !row, !row, !od) -> (!row, !od)
 
 // Heads from %dh and columns from %d on of split %i; nothing past the last.
 func.func private @load_peer_split(%m : !row, %l : !row, %on : !on, %or : !or,
@@ -52,17 +50,35 @@ func.func private @load_peer_split(%m : !row, %l : !row, %on : !on, %or : !or,
   func.return %mi, %li, %oi : !rj, !rj, !oj
 }
 
-func.func private @add_peer_split(%i : index, %m : !rj, %l : !rj, %o : !oj, %ref : !rj, %l_sum : !rj, %o_sum : !oj) -> (!rj, !oj) {
+// l and o of split %i times 2^(m - ref); zeros past the last.
+func.func private @weigh_peer_split(%i : index, %m : !rj, %l : !rj, %o : !oj, %ref : !rj) -> (!rj, !oj) {
   %CLUSTER = tile.param CLUSTER : index
   %exists = arith.cmpi ult, %i, %CLUSTER : index
-  %l_new, %o_new = scf.if %exists -> (!rj, !oj) {
-    %l1, %o1 = tile.call @add_split(%m, %l, %o, %ref, %l_sum, %o_sum) bind(BH = JOIN)
-        : (!rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
+  %lw, %ow = scf.if %exists -> (!rj, !oj) {
+    %d = arith.subf %m, %ref : !rj
+    %w = math.exp2 %d : !rj
+    %l1 = arith.mulf %l, %w : !rj
+    %wb = tile.broadcast %w along 1 : !rj -> !oj
+    %o1 = arith.mulf %o, %wb : !oj
     scf.yield %l1, %o1 : !rj, !oj
   } else {
-    scf.yield %l_sum, %o_sum : !rj, !oj
+    scf.yield %l, %o : !rj, !oj
   }
-  func.return %l_new, %o_new : !rj, !oj
+  func.return %lw, %ow : !rj, !oj
+}
+
+// The sums of two parts, the second of which begins with split %i.
+func.func private @add_peer_splits(%i : index, %l0 : !rj, %o0 : !oj, %l1 : !rj, %o1 : !oj) -> (!rj, !oj) {
+  %CLUSTER = tile.param CLUSTER : index
+  %exists = arith.cmpi ult, %i, %CLUSTER : index
+  %l, %o = scf.if %exists -> (!rj, !oj) {
+    %ls = arith.addf %l0, %l1 : !rj
+    %os = arith.addf %o0, %o1 : !oj
+    scf.yield %ls, %os : !rj, !oj
+  } else {
+    scf.yield %l0, %o0 : !rj, !oj
+  }
+  func.return %l, %o : !rj, !oj
 }
 
 func.func private @columns_of_peers() -> index {
@@ -134,19 +150,26 @@ func.func private @merge_peers(%m : !row, %l : !row, %on : !on, %or : !or,
   %m_all = arith.maximumf %m03, %m47 : !rj
   %none = arith.cmpf oeq, %m_all, %ninf : !rj
   %ref = arith.select %none, %zero, %m_all : tensor<?xi1, #tile.dims<JOIN>>, !rj
-  %s0, %t0 = func.call @add_peer_split(%c0, %m0, %l0, %o0, %ref, %zero, %o_zero) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
-  %s1, %t1 = func.call @add_peer_split(%c1, %m1, %l1, %o1, %ref, %s0, %t0) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
-  %s2, %t2 = func.call @add_peer_split(%c2, %m2, %l2, %o2, %ref, %s1, %t1) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
-  %s3, %t3 = func.call @add_peer_split(%c3, %m3, %l3, %o3, %ref, %s2, %t2) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
-  %s4, %t4 = func.call @add_peer_split(%c4, %m4, %l4, %o4, %ref, %s3, %t3) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
-  %s5, %t5 = func.call @add_peer_split(%c5, %m5, %l5, %o5, %ref, %s4, %t4) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
-  %s6, %t6 = func.call @add_peer_split(%c6, %m6, %l6, %o6, %ref, %s5, %t5) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
-  %s7, %t7 = func.call @add_peer_split(%c7, %m7, %l7, %o7, %ref, %s6, %t6) : (index, !rj, !rj, !oj, !rj, !rj, !oj) -> (!rj, !oj)
+  %l0w, %o0w = func.call @weigh_peer_split(%c0, %m0, %l0, %o0, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l1w, %o1w = func.call @weigh_peer_split(%c1, %m1, %l1, %o1, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l2w, %o2w = func.call @weigh_peer_split(%c2, %m2, %l2, %o2, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l3w, %o3w = func.call @weigh_peer_split(%c3, %m3, %l3, %o3, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l4w, %o4w = func.call @weigh_peer_split(%c4, %m4, %l4, %o4, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l5w, %o5w = func.call @weigh_peer_split(%c5, %m5, %l5, %o5, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l6w, %o6w = func.call @weigh_peer_split(%c6, %m6, %l6, %o6, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l7w, %o7w = func.call @weigh_peer_split(%c7, %m7, %l7, %o7, %ref) : (index, !rj, !rj, !oj, !rj) -> (!rj, !oj)
+  %l04, %o04 = func.call @add_peer_splits(%c4, %l0w, %o0w, %l4w, %o4w) : (index, !rj, !oj, !rj, !oj) -> (!rj, !oj)
+  %l15, %o15 = func.call @add_peer_splits(%c5, %l1w, %o1w, %l5w, %o5w) : (index, !rj, !oj, !rj, !oj) -> (!rj, !oj)
+  %l26, %o26 = func.call @add_peer_splits(%c6, %l2w, %o2w, %l6w, %o6w) : (index, !rj, !oj, !rj, !oj) -> (!rj, !oj)
+  %l37, %o37 = func.call @add_peer_splits(%c7, %l3w, %o3w, %l7w, %o7w) : (index, !rj, !oj, !rj, !oj) -> (!rj, !oj)
+  %l_even, %o_even = func.call @add_peer_splits(%c2, %l04, %o04, %l26, %o26) : (index, !rj, !oj, !rj, !oj) -> (!rj, !oj)
+  %l_odd, %o_odd = func.call @add_peer_splits(%c3, %l15, %o15, %l37, %o37) : (index, !rj, !oj, !rj, !oj) -> (!rj, !oj)
+  %l_all, %o_all = func.call @add_peer_splits(%c1, %l_even, %o_even, %l_odd, %o_odd) : (index, !rj, !oj, !rj, !oj) -> (!rj, !oj)
   %mh = arith.addi %h, %dh : index
   %z = tile.call @sinks(%sink, %mh) bind(BH = JOIN) : (!vrow, index) -> !rj
-  %factor, %lse_e = tile.call @finish(%m_all, %s7, %z) bind(BH = JOIN) : (!rj, !rj, !rj) -> (!rj, !rj)
+  %factor, %lse_e = tile.call @finish(%m_all, %l_all, %z) bind(BH = JOIN) : (!rj, !rj, !rj) -> (!rj, !rj)
   %f = tile.broadcast %factor along 1 : !rj -> !oj
-  %y = arith.mulf %t7, %f : !oj
+  %y = arith.mulf %o_all, %f : !oj
   %y16 = arith.truncf %y : !oj to !yj
   tile.store %y16, %out[%b, %t, %mh, %d] : !yj, !vout
   %first = arith.cmpi eq, %d, %c0 : index

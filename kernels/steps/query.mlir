@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 !row  = tensor<?xf32, #tile.dims<BH>>
-!rowi = tensor<?xi32, #tile.dims<BH>>
 !qn   = tensor<?x?xbf16, #tile.dims<BH, NOPE>>
 !qr   = tensor<?x?xbf16, #tile.dims<BH, ROPE>>
 !qn16 = tensor<?x?xf16, #tile.dims<BH, NOPE>>
 !qn32 = tensor<?x?xf32, #tile.dims<BH, NOPE>>
 !qr32 = tensor<?x?xf32, #tile.dims<BH, ROPE>>
-!piece   = tensor<?x256xbf16, #tile.dims<BH, 256>>
-!piece32 = tensor<?x256xf32, #tile.dims<BH, 256>>
 !vq   = !tile.view<[B, S, H, DQK], bf16>
+
+func.func private @unit_of(!row) -> (!row, !row)
 
 // The two parts of BH heads of a query, from head %h on; heads past the last
 // are zero. A format without rope has none: its part is empty.
@@ -62,55 +61,10 @@ func.func private @query_f16(%q : !vq, %b : index, %t : index, %h : index) -> (!
     scf.yield %mn : !row
   }
 
-  %unit, %inverse = func.call @query_unit(%most) : (!row) -> (!row, !row)
+  %unit, %inverse = func.call @unit_of(%most) : (!row) -> (!row, !row)
   %qn16 = func.call @query_nope_over(%qn, %inverse) : (!qn, !row) -> !qn16
   %qr16 = func.call @query_rope_over(%qr, %inverse) : (!qr, !row) -> !qr
   func.return %qn16, %qr16, %unit : !qn16, !qr, !row
-}
-
-// The same by warps that have no room for a query in f32 beside it: once in
-// pieces for the largest element, and once more.
-func.func private @query_f16_read_twice(%q : !vq, %b : index, %t : index, %h : index) -> (!qn16, !qr, !row) {
-  %c0 = arith.constant 0 : index
-  %piece = arith.constant 256 : index
-  %f0 = arith.constant 0.0 : f32
-  %zero = tile.full %f0 : f32 -> !row
-  %DQK = tile.dim %q, 3 : !vq
-  %most = scf.for %c = %c0 to %DQK step %piece iter_args(%most0 = %zero) -> (!row) {
-    %part = tile.load %q[%b, %t, %h, %c] : !vq -> !piece
-    %part32 = arith.extf %part : !piece to !piece32
-    %a = math.absf %part32 : !piece32
-    %m = tile.reduce maximumf %a along 1 : !piece32 -> !row
-    %most1 = arith.maximumf %most0, %m : !row
-    scf.yield %most1 : !row
-  }
-  %unit, %inverse = func.call @query_unit(%most) : (!row) -> (!row, !row)
-  %qn = func.call @query_nope(%q, %b, %t, %h) : (!vq, index, index, index) -> !qn
-  %qn16 = func.call @query_nope_over(%qn, %inverse) : (!qn, !row) -> !qn16
-  %qr = func.call @query_rope(%q, %b, %t, %h) : (!vq, index, index, index) -> !qr
-  %qr16 = func.call @query_rope_over(%qr, %inverse) : (!qr, !row) -> !qr
-  func.return %qn16, %qr16, %unit : !qn16, !qr, !row
-}
-
-// What a query whose largest element is %most is divided by, and one over it.
-func.func private @query_unit(%most : !row) -> (!row, !row) {
-  // 2^e <= most < 2^(e + 1): the unit is 2^(e - 7), e at least -110.
-  %exponent_ = arith.constant 0x7F800000 : i32
-  %least_ = arith.constant 0x08800000 : i32
-  %seven_ = arith.constant 0x03800000 : i32
-  %twice_ = arith.constant 0x7F000000 : i32
-  %exponent = tile.full %exponent_ : i32 -> !rowi
-  %least = tile.full %least_ : i32 -> !rowi
-  %seven = tile.full %seven_ : i32 -> !rowi
-  %twice = tile.full %twice_ : i32 -> !rowi
-  %bits = arith.bitcast %most : !row to !rowi
-  %e0 = arith.andi %bits, %exponent : !rowi
-  %e = arith.maxsi %e0, %least : !rowi
-  %unit_bits = arith.subi %e, %seven : !rowi
-  %inverse_bits = arith.subi %twice, %unit_bits : !rowi
-  %unit = arith.bitcast %unit_bits : !rowi to !row
-  %inverse = arith.bitcast %inverse_bits : !rowi to !row
-  func.return %unit, %inverse : !row, !row
 }
 
 // A part over what its heads are divided by.

@@ -77,8 +77,9 @@ std::set<int64_t> Chooser::splitCounts(int64_t ctas, int64_t tiles) const {
     tryCount(count);
   for (int64_t resident = 1; resident <= kMostResident; ++resident)
     tryCount(plan.numSMs * resident / ctas);
-  int64_t most =
-      mergeCtas(problem, kMostSplits) > kMaxGridX ? 1 : kMaxGridX / ctas;
+  int64_t most = mergeCtas(problem, plan.numSMs, kMostSplits) > kMaxGridX
+                     ? 1
+                     : kMaxGridX / ctas;
   counts.erase(counts.upper_bound(most), counts.end());
   return counts;
 }
@@ -88,6 +89,8 @@ std::map<std::string, std::string> Chooser::params(const Way &way) const {
   std::map<std::string, std::string> params = way.tiles.params();
   params["FMT"] = problem.kvFormat;
   params["FP8"] = std::to_string(computeMode(way.compute).fp8);
+  if (way.kernel == &kPrefill && isPersistent(problem, way.tiles, plan.numSMs))
+    params[kPersistent] = "true";
   return params;
 }
 
@@ -107,7 +110,7 @@ void Chooser::addTiles(Way way) {
   }
   way.splits = *problem.numSplits;
   int64_t most = way.splits == 1 ? kMaxGridX
-                 : mergeCtas(problem, way.splits) > kMaxGridX
+                 : mergeCtas(problem, plan.numSMs, way.splits) > kMaxGridX
                      ? 1
                      : kMaxGridX / ctas;
   if (way.splits > most)
@@ -132,7 +135,8 @@ void Chooser::addSplits(Way way) {
       way.microseconds = time(*work);
     return add(way);
   }
-  std::optional<LaunchWork> second = mergeWork(problem, way.splits);
+  std::optional<LaunchWork> second =
+      mergeWork(problem, plan.numSMs, way.splits);
   for (const MergeForm &form : mergeForms()) {
     if (problem.merge != "auto" && problem.merge != form.name)
       continue;
@@ -145,7 +149,7 @@ void Chooser::addSplits(Way way) {
     way.microseconds.reset();
     if (form.joins) {
       std::map<std::string, std::string> all =
-          joinParams(form, way.tiles, way.splits);
+          joinParams(form, problem, way.tiles, way.splits);
       all.insert(bound.begin(), bound.end());
       if (auto joined =
               estimateWork(way.kernel->name, all, problem, way.splits))

@@ -15,17 +15,19 @@ namespace {
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kConversionsPerClock = 2;
 constexpr double kInstructionsPerClock = 2.35; ///< of PTX, on one SM
+/// Where warps never wait for each other.
+constexpr double kFreeInstructionsPerClock = 2.8;
 constexpr double kClocksPerInstruction = 1.85; ///< of a warp alone
 constexpr double kSchedulers = 4;
 /// Of its instructions' time that a second warp of a scheduler adds.
-constexpr double kSecondWarp = 0.6;
+constexpr double kSecondWarp = 0.4;
 /// How sharply CTAs of an SM go over from waiting to taking turns.
 constexpr double kBlend = 3;
 constexpr double kClocksPerBarrier = 175; ///< and for the last warp there
 constexpr double kNeighbour = 0.06;       ///< slower where all SMs work
 /// Of the clocks that other roles use shared memory and tensor cores, those
 /// that a role waits for them.
-constexpr double kOtherRoles = 0.32;
+constexpr double kOtherRoles = 0.25;
 /// Of PTX, on one SM, where roles do it: more than any measured kernel does.
 constexpr double kRoleInstructionsPerClock = 2.5;
 /// Of the PTX outside of loops, where roles do theirs at the same time.
@@ -34,7 +36,9 @@ constexpr double kMemoryLatency = 600e-9;
 /// Of an access outside of the loops what the code there does not cover.
 constexpr double kChainLatency = 180e-9;
 constexpr double kLaunch = 1.6e-6;
-constexpr double kMergeRound = 1.05e-6;
+constexpr double kMergeRound = 1.2e-6;
+/// Of a CTA's start that a persistent one has not for each item.
+constexpr double kPersistentGain = 1.5e-6;
 constexpr double kJoin = 2.0e-6;        ///< partials stored, counted, all there
 constexpr double kClusterJoin = 1.9e-6; ///< shared, all of the cluster there
 constexpr double kHidden = 1.45e-6;
@@ -94,8 +98,9 @@ std::optional<SMTime> tileTime(const LoopWork &loop, double warps,
       {*mma, Limiter::Mma},
       {shared, Limiter::Shared},
       {loop.conversions / kConversionsPerClock, Limiter::Conversion},
-      {loop.instructions /
-           (equal ? kInstructionsPerClock : kRoleInstructionsPerClock),
+      {loop.instructions / (!equal              ? kRoleInstructionsPerClock
+                            : loop.barriers > 0 ? kInstructionsPerClock
+                                                : kFreeInstructionsPerClock),
        Limiter::Issue}};
   for (auto [clocks, unit] : units)
     if (clocks > time.busy) {
@@ -178,9 +183,13 @@ std::optional<CtaTime> ctaTime(const LaunchWork &work, const Card &card) {
   cta.once.alone = once * kClocksPerInstruction;
   cta.once.busy =
       once * (together > 0 ? together : warps) / kInstructionsPerClock;
-  cta.waits = work.chain * kChainLatency + (work.joins ? kJoin : 0) +
-              (work.clusters ? kClusterJoin : 0) +
-              static_cast<double>(work.mergeRounds) * kMergeRound + filling;
+  cta.waits =
+      work.chain * kChainLatency + (work.joins ? kJoin : 0) +
+      (work.clusters ? kClusterJoin : 0) -
+      (work.persistent ? kPersistentGain : 0) +
+      static_cast<double>(work.mergeRounds) * kMergeRound +
+      static_cast<double>(work.barriers) * kClocksPerBarrier / card.clockHz +
+      filling;
   // From half of the SMs on, the others are their neighbours.
   double fill =
       static_cast<double>(std::min<int64_t>(work.grid, card.sms)) / card.sms;

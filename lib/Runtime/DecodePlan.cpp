@@ -32,7 +32,8 @@ void build(const Problem &problem, Plan &plan, const Tiles &size) {
     plan.counterBytes = kCounterBytes;
     int64_t entries = plan.numSplits * rows * problem.numHeads;
     plan.partials.outputs = 0;
-    plan.partials.maxima = roundUp(entries * format.dimV() * 4, 256);
+    plan.partials.units = roundUp(entries * format.dimV() * 2, 256);
+    plan.partials.maxima = plan.partials.units + roundUp(entries * 4, 256);
     plan.partials.sums = plan.partials.maxima + roundUp(entries * 4, 256);
     plan.partials.end = plan.partials.sums + roundUp(entries * 4, 256);
     plan.workspaceBytes = plan.counterBytes + plan.partials.end;

@@ -163,7 +163,7 @@ std::vector<Tiles> allTilesOf(const std::string &kernel,
     int64_t padded = roundUp(problem.numHeads, tiles.heads);
     if (!least)
       least = padded;
-    if (3 * padded <= 4 * least)
+    if (5 * padded <= 8 * least)
       (tiles.roles.empty() ? fitting : withRoles).push_back(tiles);
   }
   if (fitting.empty())
@@ -220,9 +220,17 @@ int64_t rowCtas(const Problem &problem, const Tiles &tiles) {
   return ctas;
 }
 
-bool isPersistent(const Problem &problem) {
+bool isPersistent(const Problem &problem, const Tiles &tiles, int64_t numSMs) {
   auto given = problem.params.find(kPersistent);
-  return given != problem.params.end() && given->second == "true";
+  if (given != problem.params.end())
+    return given->second == "true";
+  // Measured: two items a CTA 8% slower, 15 of two tiles 16% faster, of 16
+  // tiles 2 to 4%, of 64 tiles 1% slower.
+  constexpr int64_t kLeastItems = 4, kMostTiles = 32;
+  std::optional<RoleSplit> roles = parseRoleSplit(tiles.roles);
+  return !problem.source && roles && roles->converts &&
+         rowCtas(problem, tiles) >= kLeastItems * numSMs &&
+         candidateTiles(problem, tiles.candidates) <= kMostTiles;
 }
 
 /// One copy a row: what gathers for others has nothing else to issue it with;

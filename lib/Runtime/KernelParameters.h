@@ -47,9 +47,9 @@ inline constexpr int64_t kMaxGridX = 2147483647;
 
 /// The parameter by which CTAs of prefill share all items, rows x head tiles.
 inline constexpr const char *kPersistent = "PERSISTENT";
-/// Whether they do: where it is bound so. No plan asks for it by itself: it is
-/// slower (kernels/README.md).
-bool isPersistent(const Problem &problem);
+/// Whether they do: as it is bound; else where roles convert rows once, an SM
+/// has several items, and an item few tiles (kernels/README.md).
+bool isPersistent(const Problem &problem, const Tiles &tiles, int64_t numSMs);
 
 /// FILE.mlir's kernel FILE with all common parameters bound: FMT, EXTRA,
 /// HAS_EXTRA, HAS_LENGTH, HAS_EXTRA_LENGTH, HAS_SINK, LSE, those of the tiles.

@@ -29,28 +29,57 @@ int64_t number(const Params &params, const char *name) {
 
 constexpr int64_t kMostRegisters = 255;
 
-/// Code and registers of the step that joins splits (kernels/steps/merge.mlir).
-/// a CTA, a head, a split at once, both; no more registers than leave room for
-/// four CTAs.
-constexpr double kMergeCode = 170, kMergeCodeOfHead = 70,
-                 kMergeCodeOfSplit = 15, kMergeCodeOfBoth = 70;
-constexpr int64_t kMergeRegisters = 40, kMergeRegistersOfHead = 36,
-                  kMergeRegistersOfSplit = 4, kMostMergeRegisters = 128;
+/// Code and registers of the step that joins splits (kernels/steps/merge.mlir):
+/// a CTA, a head, what a thread has of a split and head at once, sums across
+/// warps; no more registers than leave room for four CTAs.
+constexpr double kMergeCode = 354, kMergeCodeOfHead = 43,
+                 kMergeCodeOfPart = 116, kMergeCodeAcross = 74;
+/// Of the step that joins those of a cluster (merge_peers.mlir): a CTA, a
+/// split.
+constexpr double kPeerCode = 240, kPeerCodeOfSplit = 85;
+constexpr int64_t kMergeRegisters = 84, kMergeRegistersOfPart = 11,
+                  kMostMergeRegisters = 128;
+/// Largest elements of partial outputs, whose columns stand in all warps.
+constexpr int64_t kBarriersOfSplit = 4;
 /// For an element of the query that a thread makes FP8 of: fitted.
 constexpr double kCodeOfTerms = 8;
 
-/// Splits that a step of these parameters loads at once. Those that there are
-/// not do not count: their loads are jumped over.
-int64_t splitsAtOnce(const Params &params, int64_t splits) {
-  int64_t there = mlatile::splitsAtOnce(splits);
+/// The tile of the step that joins splits.
+struct Merge {
+  int64_t heads, columns, warps, atOnce;
+
+  /// Warps that have different heads or splits of the same columns.
+  int64_t warpsOver() const {
+    return std::max<int64_t>(
+        warps / std::max<int64_t>(columns / (32 * kMergeVector), 1), 1);
+  }
+  /// Vectors of a thread: splits times heads over the threads of a column.
+  int64_t parts() const {
+    int64_t threads = std::max<int64_t>(warps * 32 * kMergeVector / columns, 1);
+    return std::max<int64_t>(heads * atOnce / threads, 1);
+  }
+  /// Barriers of a round: largest maximum, sum and output meet across warps.
+  int64_t barriers() const { return warpsOver() > heads ? 3 : 0; }
+  double instructions() const {
+    return kMergeCode + kMergeCodeOfHead * static_cast<double>(heads) +
+           kMergeCodeOfPart * static_cast<double>(parts()) +
+           (barriers() ? kMergeCodeAcross : 0);
+  }
+  int64_t registers() const {
+    return std::min(kMergeRegisters + kMergeRegistersOfPart * parts(),
+                    kMostMergeRegisters);
+  }
+};
+
+/// AT_ONCE of the parameters, which `@decode` may leave as it is.
+int64_t atOnceOf(const Params &params) {
   int64_t given = number(params, "AT_ONCE");
-  return given ? std::min(given, there) : there;
+  return given ? given : 8;
 }
 
-double mergeInstructions(int64_t heads, int64_t atOnce) {
-  auto h = static_cast<double>(heads), n = static_cast<double>(atOnce);
-  return kMergeCode + kMergeCodeOfHead * h + kMergeCodeOfSplit * n +
-         kMergeCodeOfBoth * h * n;
+/// What a split leaves of a head: output in f16, unit, maximum and sum.
+double partialBytes(const CacheFormat &format) {
+  return 2.0 * format.dimV() + 3 * 4;
 }
 
 bool isTrue(const Params &params, const char *name) {
@@ -144,6 +173,7 @@ std::optional<LaunchWork> attention(const Params &params,
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * shape.warps);
   work.chain = 2; // ids and query, rows
+  work.persistent = isTrue(params, kPersistent);
   if (roles) {
     RoleTile tile(*format, shape, *roles);
     work.instructions = tile.codeOutside();
@@ -187,10 +217,12 @@ std::optional<LaunchWork> attention(const Params &params,
   bool clusters = number(params, "CLUSTER") > 1;
   bool joins = isTrue(params, "SLICES") || clusters;
   if (splits > 1 && !clusters)
-    work.l2Bytes = query * static_cast<double>(splits) * 4 *
-                   (format->dimV() + 2) * (joins ? 2 : 1);
+    work.l2Bytes = query * static_cast<double>(splits) * partialBytes(*format) *
+                   (joins ? 2 : 1);
   if (splits == 1 || joins)
     work.memoryBytes += query * 2 * format->dimV();
+  if (splits > 1 && !clusters && !roles)
+    work.barriers = kBarriersOfSplit;
   if (joins) { // heads x column tiles are the slices that splits share
     int64_t columns = ceilDiv(int64_t{format->dimV()},
                               std::max<int64_t>(number(params, "MERGE_BD"), 1));
@@ -202,12 +234,16 @@ std::optional<LaunchWork> attention(const Params &params,
             ? columns *
                   ceilDiv(heads, std::max<int64_t>(number(params, "JOIN"), 1))
             : heads * columns;
-    int64_t atOnce = splitsAtOnce(params, splits);
+    int64_t atOnce = atOnceOf(params);
     work.mergeRounds = ceilDiv(slices, splits) * ceilDiv(splits, atOnce);
-    // Columns past the value: each load of a round waits for the one before.
-    if (!clusters && number(params, "MERGE_BD") > format->dimV())
-      work.mergeRounds = work.mergeRounds * (1 + atOnce) / 3;
-    work.instructions += mergeInstructions(1, atOnce);
+    Merge tile{1, std::max<int64_t>(number(params, "MERGE_BD"), 1),
+               roles ? roles->warps[2] : shape.warps, atOnce};
+    if (!clusters)
+      work.barriers += work.mergeRounds * tile.barriers();
+    work.instructions +=
+        clusters ? kPeerCode + kPeerCodeOfSplit *
+                                   static_cast<double>(splitsAtOnce(splits, 8))
+                 : tile.instructions();
   }
   work.l2Bytes += work.memoryBytes;
   return work;
@@ -229,24 +265,25 @@ std::optional<LaunchWork> merge(const Params &params, const Problem &problem,
   LaunchWork work;
   work.grid = static_cast<int64_t>(grid);
   work.threads = static_cast<int>(32 * warps);
-  int64_t atOnce = splitsAtOnce(params, splits);
-  work.instructions = mergeInstructions(heads, atOnce);
-  work.registers = static_cast<int>(
-      std::min(kMergeRegisters + kMergeRegistersOfHead * heads +
-                   kMergeRegistersOfSplit * atOnce,
-               kMostMergeRegisters));
-  work.mergeRounds = ceilDiv(splits, atOnce);
+  Merge tile{heads, columns, warps, atOnceOf(params)};
+  work.instructions = tile.instructions();
+  work.registers = static_cast<int>(tile.registers());
+  work.mergeRounds = ceilDiv(splits, tile.atOnce);
+  work.barriers = work.mergeRounds * tile.barriers();
   work.dependent = isTrue(params, "DEPENDENT");
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * static_cast<double>(value);
-  work.l2Bytes = work.memoryBytes + query * static_cast<double>(splits) * 4 *
-                                        static_cast<double>(value + 2);
+  work.l2Bytes = work.memoryBytes +
+                 query * static_cast<double>(splits) * partialBytes(*format);
   return work;
 }
 } // namespace
 
-int64_t splitsAtOnce(int64_t splits) {
-  return splits <= 2 ? 2 : splits <= 4 ? 4 : 8;
+int64_t splitsAtOnce(int64_t splits, int64_t most) {
+  int64_t count = 2;
+  while (count < splits && count < most)
+    count *= 2;
+  return count;
 }
 
 std::optional<LaunchWork> estimateWork(std::string_view name,

@@ -24,9 +24,11 @@ estimateWork(std::string_view name,
              const Problem &problem, int64_t splits);
 
 /// Splits that the step which joins them takes at once
-/// (kernels/steps/merge.mlir) in the least of its forms, 2, 4 or 8, that has
+/// (kernels/steps/merge.mlir): the least power of two from 2 to `most` that has
 /// room for all of them.
-int64_t splitsAtOnce(int64_t splits);
+int64_t splitsAtOnce(int64_t splits, int64_t most);
+/// Columns of a partial result in f16 that a thread loads.
+inline constexpr int64_t kMergeVector = 8;
 
 } // namespace mlatile
 #endif

@@ -11,13 +11,17 @@
 
 namespace mlatile {
 namespace {
-// Tile of the merge: BH, BD and WARPS. A thread has 16 bytes of a split for
-// each head. With heads that come out even nothing in a tile is out of range,
-// so that no load has to be waited for before the next one is issued. Several
-// heads share what a CTA computes besides, as long as all splits of all of them
-// fit into registers; one each is sooner done where CTAs are few.
-constexpr int64_t kMostMerged = 8, kManyMerged = 1024;
-constexpr int64_t kMergeWarps = 4;
+// Tiles of the merge. It takes the first with which all of its CTAs run at
+// once, so many on an SM; else the last. Warps of a head share the splits;
+// where those are few a thread has them all, or each second, and no warp waits
+// for others.
+constexpr int64_t kMergeWarps = 4, kMergeResident = 4, kFewParts = 4;
+constexpr struct {
+  int64_t heads, columns;
+  int64_t atOnce; ///< most splits that are loaded before they are added
+} kMergeTiles[] = {
+    {1, 128, 32}, {1, 256, 16}, {1, 512, 8}, {2, 512, 8}, {4, 512, 2}};
+
 // In the order in which they are taken where times are equal.
 constexpr MergeForm kForms[] = {
     {"dependent", /*joins=*/false, /*depends=*/true},
@@ -26,30 +30,36 @@ constexpr MergeForm kForms[] = {
     {"launch"},
 };
 
-/// Whether the merge is long enough for a kernel of its own for its splits; all
-/// others share one.
-bool isLongMerge(const Problem &problem) {
-  return problem.numTokens * problem.numHeads >= kManyMerged;
-}
+/// Of the `merge` kernel.
+struct MergeTile {
+  int64_t heads, columns, warps, atOnce;
 
-/// Splits that the step which joins them takes at once
-/// (kernels/steps/merge.mlir): those that are missing cost what the others do.
-int64_t atOnce(const Problem &problem, int64_t splits) {
-  if (!isLongMerge(problem))
-    return kMostMerged;
-  return splitsAtOnce(splits);
-}
+  std::map<std::string, std::string> params() const {
+    return {{"BH", std::to_string(heads)},
+            {"BD", std::to_string(columns)},
+            {"WARPS", std::to_string(warps)}};
+  }
+};
 
-int64_t mergeHeads(const Problem &problem, int64_t splits) {
-  int64_t heads = kMostMerged / atOnce(problem, splits);
-  return problem.numHeads % heads == 0 && isLongMerge(problem) ? heads : 1;
-}
-
-std::map<std::string, std::string> mergeTile(const Problem &problem,
-                                             int64_t splits) {
-  return {{"BH", std::to_string(mergeHeads(problem, splits))},
-          {"BD", std::to_string(mergeColumns(kMergeWarps))},
-          {"WARPS", std::to_string(kMergeWarps)}};
+MergeTile mergeTile(const Problem &problem, int64_t numSMs, int64_t splits) {
+  int64_t value = formatNamed("kv_format", problem.kvFormat).dimV();
+  MergeTile tile{};
+  for (auto [heads, columns, atOnce] : kMergeTiles) {
+    // Several heads come out even, and have all splits at once.
+    if (heads > 1 && (problem.numHeads % heads || splits > atOnce))
+      continue;
+    tile = {heads, std::min(columns, value), kMergeWarps,
+            splitsAtOnce(splits, atOnce)};
+    int64_t warps = std::max<int64_t>(tile.columns / (32 * kMergeVector), 1);
+    if (heads == 1 &&
+        splits * tile.columns <= kFewParts * warps * 32 * kMergeVector)
+      tile.warps = warps;
+    int64_t ctas = problem.numTokens * ceilDiv(problem.numHeads, heads) *
+                   ceilDiv(value, tile.columns);
+    if (ctas <= kMergeResident * numSMs)
+      break;
+  }
+  return tile;
 }
 
 /// Author's files have the forms whose parameters they have.
@@ -62,11 +72,12 @@ KernelSpec mergeSpec(const Problem &problem, const Plan &plan, bool dependent) {
   KernelSpec spec;
   spec.file = "decode";
   spec.symbol = "merge";
-  spec.params = mergeTile(problem, plan.numSplits);
+  MergeTile tile = mergeTile(problem, plan.numSMs, plan.numSplits);
+  spec.params = tile.params();
   spec.params["HAS_SINK"] = boolean(problem.hasSink);
   spec.params["LSE"] = std::to_string(static_cast<int>(problem.lse));
   if (hasParameter(problem, "AT_ONCE"))
-    spec.params["AT_ONCE"] = std::to_string(atOnce(problem, plan.numSplits));
+    spec.params["AT_ONCE"] = std::to_string(tile.atOnce);
   if (dependent)
     spec.params["DEPENDENT"] = "true";
   spec.target = plan.target;
@@ -165,14 +176,18 @@ void giveResults(const Problem &problem, KernelSpec &kernel) {
 
 std::span<const MergeForm> mergeForms() { return kForms; }
 
-int64_t mergeColumns(int64_t warps) { return warps * 32 * 4; }
-
-std::map<std::string, std::string>
-joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits) {
+std::map<std::string, std::string> joinParams(const MergeForm &form,
+                                              const Problem &problem,
+                                              const Tiles &tiles,
+                                              int64_t splits) {
   std::map<std::string, std::string> params;
   if (!form.joins)
     return params;
-  params["MERGE_BD"] = std::to_string(mergeColumns(tiles.outputWarps()));
+  // 16 bytes of each thread and split, of f16, or in clusters of f32.
+  int64_t columns = tiles.outputWarps() * 32 * (form.clusters ? 4 : 8);
+  const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
+  params["MERGE_BD"] =
+      std::to_string(std::min<int64_t>(columns, format.dimV()));
   if (form.clusters) {
     params["CLUSTER"] = std::to_string(splits);
     params["JOIN"] = std::to_string(ceilDiv(tiles.heads, splits));
@@ -193,16 +208,18 @@ std::optional<std::string> declineMerge(const MergeForm &form,
   return form.depends ? declineDependent(problem, plan) : std::nullopt;
 }
 
-int64_t mergeCtas(const Problem &problem, int64_t splits) {
+int64_t mergeCtas(const Problem &problem, int64_t numSMs, int64_t splits) {
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
-  return problem.numTokens *
-         ceilDiv(problem.numHeads, mergeHeads(problem, splits)) *
-         ceilDiv(format.dimV(), mergeColumns(kMergeWarps));
+  MergeTile tile = mergeTile(problem, numSMs, splits);
+  return problem.numTokens * ceilDiv(problem.numHeads, tile.heads) *
+         ceilDiv(format.dimV(), tile.columns);
 }
 
-std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits) {
-  auto params = mergeTile(problem, splits);
-  params["AT_ONCE"] = std::to_string(atOnce(problem, splits));
+std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t numSMs,
+                                    int64_t splits) {
+  MergeTile tile = mergeTile(problem, numSMs, splits);
+  auto params = tile.params();
+  params["AT_ONCE"] = std::to_string(tile.atOnce);
   return estimateWork("merge", params, problem, splits);
 }
 
@@ -220,7 +237,8 @@ void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
   if (form.joins) {
     giveResults(problem, decode.kernel);
     // Sizes that are bound already stay.
-    decode.kernel.params.merge(joinParams(form, tiles, plan.numSplits));
+    decode.kernel.params.merge(
+        joinParams(form, problem, tiles, plan.numSplits));
     if (form.clusters) {
       decode.kernel.params["SPLIT"] = "false"; // nothing is stored between
       plan.reasons.push_back(
@@ -250,7 +268,7 @@ void addMerge(const Problem &problem, Plan &plan, LaunchStep decode,
   plan.launches.push_back(std::move(decode));
   LaunchStep merge{
       mergeSpec(problem, plan, depends),
-      static_cast<uint32_t>(mergeCtas(problem, plan.numSplits)),
+      static_cast<uint32_t>(mergeCtas(problem, plan.numSMs, plan.numSplits)),
       "joins the splits, rows x head tiles x columns of the value"};
   merge.dependent = depends;
   plan.launches.push_back(std::move(merge));

@@ -36,15 +36,16 @@ std::optional<std::string> declineMerge(const MergeForm &form,
 inline constexpr int64_t kMostClustered = 8;
 
 /// Parameters by which the launch that computes the splits joins them.
-std::map<std::string, std::string>
-joinParams(const MergeForm &form, const Tiles &tiles, int64_t splits);
+std::map<std::string, std::string> joinParams(const MergeForm &form,
+                                              const Problem &problem,
+                                              const Tiles &tiles,
+                                              int64_t splits);
 
 /// CTAs of the launch that joins the splits of the problem.
-int64_t mergeCtas(const Problem &problem, int64_t splits);
+int64_t mergeCtas(const Problem &problem, int64_t numSMs, int64_t splits);
 /// That launch for the cost model.
-std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t splits);
-/// Columns that CTAs of so many warps join at once.
-int64_t mergeColumns(int64_t warps);
+std::optional<LaunchWork> mergeWork(const Problem &problem, int64_t numSMs,
+                                    int64_t splits);
 
 /// Appends `decode`, the launch that computes the splits, all parameters bound
 /// but those of `plan.merge`, which are added, and the launch of the merge

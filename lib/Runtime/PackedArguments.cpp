@@ -7,10 +7,11 @@
 
 namespace mlatile {
 namespace {
-View partialView(void *base, int64_t offset, std::vector<int64_t> extents) {
+View partialView(void *base, int64_t offset, std::vector<int64_t> extents,
+                 const char *element = "f32") {
   View view;
   view.data = base ? static_cast<char *>(base) + offset : nullptr;
-  view.element = "f32";
+  view.element = element;
   view.strides.assign(extents.size() - 1, 0);
   int64_t stride = 1;
   for (size_t i = extents.size(); i-- > 1;)
@@ -39,7 +40,8 @@ uint64_t spannedBytes(const View &view) {
   }
   if (last < 0)
     return 0;
-  return static_cast<uint64_t>(last + 1) * (view.element == "bf16" ? 2 : 4);
+  return static_cast<uint64_t>(last + 1) *
+         (view.element.ends_with("f16") ? 2 : 4);
 }
 
 std::string namesOf(const ArgumentTable &table) {
@@ -75,11 +77,13 @@ ArgumentTable argumentTable(const Call &call, void *workspace) {
       {"out", orAbsent(call.out, "bf16", 4)},
       {"lse", orAbsent(call.lse, "f32", 3)},
       {"part_o", partialView(partials, plan.partials.outputs,
-                             {splits, rows, heads, call.dimV})},
+                             {rows, splits, heads, call.dimV}, "f16")},
+      {"part_u",
+       partialView(partials, plan.partials.units, {rows, splits, heads})},
       {"part_m",
-       partialView(partials, plan.partials.maxima, {splits, rows, heads})},
+       partialView(partials, plan.partials.maxima, {rows, splits, heads})},
       {"part_l",
-       partialView(partials, plan.partials.sums, {splits, rows, heads})},
+       partialView(partials, plan.partials.sums, {rows, splits, heads})},
       {"counters", counters},
       {"sm_scale", static_cast<double>(call.smScale)},
       {"num_splits", splits},

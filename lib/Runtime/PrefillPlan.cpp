@@ -22,7 +22,7 @@ void build(const Problem &problem, Plan &plan, const Tiles &size) {
   KernelSpec spec =
       attentionSpec("prefill", problem, plan, size, /*partial=*/false);
   std::string why = "rows x head tiles";
-  if (isPersistent(problem)) {
+  if (isPersistent(problem, size, plan.numSMs)) {
     spec.params[kPersistent] = "true";
     why = "as many as run at once, for " + std::to_string(ctas) + " " + why;
     auto work = estimateWork("prefill", spec.params, problem, /*splits=*/1);

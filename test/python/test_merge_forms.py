@@ -1,78 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The forms in which splits are joined, on the executor: a second launch, a dependent one, slices in the same launch,
-clusters. All have the same bits; counters reset themselves; a missing wait and a grid that cannot run at once are reported."""
-
-import functools
+clusters. The first three have the same bits, and clusters those of partial outputs that nobody rounded; counters reset
+themselves; a missing wait and a grid that cannot run at once are reported."""
 
 import lowered_kernels
 import numpy as np
 import pytest
-from lowered_kernels import Arrays, KernelError
+from lowered_kernels import KernelError
+from split_forms import COUNTERS, Splits, near, same
 
 from mlatile.testing import make_case
-
-COUNTERS = 64
-
-
-@functools.cache
-def program(kernel, **params):
-    compiled = lowered_kernels.compile_kernel(kernel=kernel, **params)
-    return lowered_kernels.Program(compiled.blobs["llvm"], compiled.meta)
-
-
-class Splits:
-    """A case in some splits, with the memory that its launches share."""
-
-    def __init__(self, case, splits, counters=None, **tile):
-        rows, heads, _ = case.q.shape
-        self.case, self.splits = case, splits
-        self.rows, self.heads, self.d_v = rows, heads, case.pool.format.d_v
-        self.tile = dict(FMT=case.pool.kv_format, HAS_LENGTH=case.topk_length is not None, **tile)
-        self.results = dict(HAS_SINK=case.attn_sink is not None, LSE=1)
-        self.grid = rows * -(-heads // 16) * splits
-        nan = lambda *shape: np.full(shape, np.nan, np.float32)  # noqa: E731
-        self.parts = dict(part_o=nan(splits, rows, heads, self.d_v), part_m=nan(splits, rows, heads),
-                          part_l=nan(splits, rows, heads))
-        self.counters = np.zeros(COUNTERS, np.int32) if counters is None else counters
-
-    def launch(self, kernel, grid, params, pending=(), checked=False, **options):
-        arrays = Arrays(self.case)
-        arguments = arrays.arguments() | self.parts | dict(num_splits=self.splits, counters=self.counters)
-        arguments["lse"] = arrays.lse[None]
-        if checked:
-            written = {"out", "lse", "counters", *self.parts}
-            options |= dict(checked=True, buffers=[
-                [value.ctypes.data, value.nbytes, name, name in written, name in pending]
-                for name, value in arguments.items() if isinstance(value, np.ndarray)])
-            pages = self.case.pool.pages
-            options["buffers"].append([pages.ctypes.data, pages.nbytes, "kv", False])
-        program(kernel, **params).launch(grid, arguments, **options)
-        return np.array(arrays.out).view(np.uint16), arrays.lse, arrays
-
-    def decode(self, **options):
-        self.launch("decode", self.grid, self.tile | dict(SPLIT=True), **options)
-
-    def merge(self, dependent=False, pending=(), **options):
-        # Two tiles: the results do not depend on it.
-        params = self.results | dict(DEPENDENT=dependent, BH=4 if dependent else 1, BD=128 if dependent else 512)
-        grid = self.rows * -(-self.heads // params["BH"]) * -(-self.d_v // params["BD"])
-        return self.launch("merge", grid, params, pending=pending, **options)
-
-    def slices(self, **options):
-        return self.launch("decode", self.grid, self.tile | self.results | dict(SPLIT=True, SLICES=True), **options)
-
-
-    def cluster(self, **options):
-        """Without the memory that the other forms share, since it is not needed."""
-        tile = dict(JOIN=-(-16 // self.splits)) | self.tile | self.results | dict(CLUSTER=self.splits)
-        parts, counters = self.parts, self.counters
-        self.parts = {name: part[:0] for name, part in parts.items()}
-        self.counters = counters[:0]
-        try:
-            return self.launch("decode", self.grid, tile, **options)
-        finally:
-            self.parts, self.counters = parts, counters
-
 
 def case_of(heads, tokens, *, width=200, kv_format="dsv4", **options):
     options = dict(page_size=16, sink=True, lengths=True) | options
@@ -90,20 +27,54 @@ def test_all_forms_have_the_same_bits(heads, tokens, splits):
     assert comparison, comparison.text
     for other in (work.merge(dependent=True), work.slices(), work.slices(seed=3, host_threads=1),
                   work.slices(seed=6, host_threads=3)):
-        assert (other[0] == out).all() and (other[1] == lse).all()
+        assert same(other, (out, lse))
     assert not work.counters.any()
+
+
+# lib/Runtime/MergePlan.cpp: heads, columns, warps, most splits at once.
+TILES = [(1, 128, 1, 8), (1, 128, 4, 32), (1, 256, 1, 4), (1, 256, 4, 16), (1, 512, 2, 4), (1, 512, 4, 8), (2, 512, 4, 8), (4, 512, 4, 2)]
+
+
+@pytest.mark.parametrize("kv_format,splits", [("dsv4", 2), ("dsv4", 3), ("dsv4", 8), ("dsv4", 13), ("dsv4", 32), ("dots3_swa", 5)])
+def test_all_tiles(kv_format, splits):
+    """Splits that are all there at once are added in one order, however many places are left over and whoever adds them;
+    only those that lanes and all of the warps share in another one."""
+    work = Splits(case_of(18, 2, kv_format=kv_format), splits, **lowered_kernels.planned_params(kv_format))
+    work.decode()
+    shared, others = [], []
+    for heads, columns, warps, most in TILES:
+        for count in (2, 4, 8, 16, 32):
+            if count > most:
+                continue
+            form = work.merge_tile(heads, columns, WARPS=warps, AT_ONCE=count)
+            comparison = form[2].compare(lse=True)
+            assert comparison, (heads, columns, warps, count, comparison.text)
+            if count >= splits:
+                (shared if columns == 128 and warps == 4 else others).append(form)
+    if splits <= 8:
+        others.append(work.slices())
+        assert len(others) >= 5
+    for forms in (shared, others):
+        assert all(same(form, forms[0]) for form in forms[1:])
+    assert shared
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 7, 31])
+def test_any_number_at_once(count):
+    work = Splits(case_of(5, 2), 9)
+    work.decode()
+    assert work.merge_tile(1, 256, AT_ONCE=count, checked=True)[2].compare(lse=True)
 
 
 @pytest.mark.parametrize("kv_format", ["dsv3_2", "dots3_swa", "glm53_nope"])
 def test_formats(kv_format):
     tile = lowered_kernels.planned_params(kv_format)
     case = case_of(22, 2, kv_format=kv_format, width=150)
-    work = Splits(case, 5, MERGE_BD=128 * tile["WARPS"], **tile)
+    work = Splits(case, 5, MERGE_BD=min(256 * tile["WARPS"], case.pool.format.d_v), **tile)
     work.decode()
     out, lse, arrays = work.merge()
     assert arrays.compare(lse=True)
-    other = work.slices()
-    assert (other[0] == out).all() and (other[1] == lse).all()
+    assert same(work.slices(), (out, lse))
 
 
 def test_counters_serve_launches_of_other_splits():
@@ -147,26 +118,27 @@ def test_a_grid_that_cannot_run_at_once_is_reported(threads):
 
 
 @pytest.mark.parametrize("splits", range(2, 9))
-def test_clusters_have_the_same_bits(splits):
+def test_clusters(splits):
     work = Splits(case_of(33, 2, width=300), splits)
     work.decode()
-    out, lse, arrays = work.merge()
-    assert arrays.compare(lse=True)
-    for options in (dict(), dict(seed=3, host_threads=1), dict(seed=6, host_threads=3)):
-        other = work.cluster(**options)
-        assert (other[0] == out).all() and (other[1] == lse).all()
+    form = work.merge()
+    first = work.cluster()
+    assert form[2].compare(lse=True) and first[2].compare(lse=True)
+    assert near(first, form)
+    for options in (dict(seed=3, host_threads=1), dict(seed=6, host_threads=3)):
+        assert same(work.cluster(**options), first)
 
 
 @pytest.mark.parametrize("kv_format", ["dsv3_2", "dots3_swa", "glm53_nope", "dsv4_nvfp4"])
 def test_clusters_of_formats(kv_format):
     tile = lowered_kernels.planned_params(kv_format)
     for splits in (4, 7):
-        work = Splits(case_of(22, 2, kv_format=kv_format, width=150), splits, MERGE_BD=128 * tile["WARPS"], **tile)
+        case = case_of(22, 2, kv_format=kv_format, width=150)
+        work = Splits(case, splits, MERGE_BD=min(128 * tile["WARPS"], case.pool.format.d_v), **tile)
         work.decode()
-        out, lse, arrays = work.merge()
-        assert arrays.compare(lse=True)
-        other = work.cluster()
-        assert (other[0] == out).all() and (other[1] == lse).all()
+        form, other = work.merge(), work.cluster()
+        assert form[2].compare(lse=True) and other[2].compare(lse=True)
+        assert near(other, form)
 
 
 @pytest.mark.parametrize("sink", [False, True])
@@ -178,26 +150,24 @@ def test_clusters_with_empty_splits_and_rows(sink, width):
     case.indices[2:] = -1
     work = Splits(case, 6)
     work.decode()
-    out, lse, arrays = work.merge()
-    assert arrays.compare(lse=True)
-    other = work.cluster(checked=True)
-    assert (other[0] == out).all() and (other[1] == lse).all()
+    form, other = work.merge(), work.cluster(checked=True)
+    assert form[2].compare(lse=True) and other[2].compare(lse=True)
+    assert near(other, form)
 
 
 def test_clusters_join_parts_of_any_size():
     case = case_of(20, 1)
-    expected = Splits(case, 3).slices()[0]
+    expected = Splits(case, 3).cluster()
+    assert near(expected, Splits(case, 3).slices())
     for heads in (1, 3, 5, 16):
         for columns in (64, 512):
-            assert (Splits(case, 3, MERGE_BD=columns, JOIN=heads).cluster()[0] == expected).all()
+            assert same(Splits(case, 3, MERGE_BD=columns, JOIN=heads).cluster(), expected)
 
 
 @pytest.mark.parametrize("seed", [0, 5])
 def test_clusters_are_clean_in_checked_mode(seed):
     work = Splits(case_of(17, 2), 5)
-    expected = work.slices()
-    other = work.cluster(checked=True, seed=seed)
-    assert (other[0] == expected[0]).all() and (other[1] == expected[1]).all()
+    assert same(work.cluster(checked=True, seed=seed), work.cluster())
 
 
 def test_a_cluster_runs_at_once():

@@ -73,7 +73,7 @@ def test_c53_planning_neither_compiles_nor_calibrates():
 @every_kernel
 def test_c54_nothing_is_compiled_for_another_size_or_stride(kv_format, kernel):
     """After one call per kind nothing is left to compile: with the compiler forbidden, other rows, widths, pages,
-    strides and numbers of splits run."""
+    strides and numbers of splits run. How many splits are joined at once is a kind, the least power of two."""
     script = f"""
 import sys
 sys.path[:0] = {sys.path!r}
@@ -85,9 +85,9 @@ def run(tokens, width, page_size, pad, splits):
     splits = splits if {kernel!r} == "decode" else 1
     out = mlatile.sparse_mla(**case.arguments(indices=store[:, :width]), kernel={kernel!r}, num_splits=splits)
     assert case.compare(out)
-run(1, 40, 16, 0, 1); run(1, 40, 16, 0, 2)
+run(1, 40, 16, 0, 1); run(1, 40, 16, 0, 2); run(1, 40, 16, 0, 3); run(1, 40, 16, 0, 17)
 mlatile._mlatile.allow_compiling(False)
-for job in ((3, 100, 64, 7, 1), (9, 33, 1, 100, 3), (2, 513, 256, 0, 40), (1, 1, 2, 1, 2)): run(*job)
+for job in ((3, 100, 64, 7, 1), (9, 33, 1, 100, 4), (5, 70, 8, 3, 3), (2, 513, 256, 0, 40), (1, 1, 2, 1, 2)): run(*job)
 case = make_case(1, tokens=1, heads=5, width=40, page_size=16, kv_format={kv_format!r}, sink=True)
 try: mlatile.sparse_mla(**case.arguments(), kernel={kernel!r}, num_splits=1)
 except mlatile.Error as error: print(error)
@@ -99,13 +99,14 @@ else: raise SystemExit("a kernel with a sink was compiled although compiling was
 
 
 @each_layout
-@pytest.mark.parametrize("splits", [1, 2, None])
+@pytest.mark.parametrize("splits", [1, 2, 8, None])
 def test_c5a_rows_on_both_sides_of_a_limit(run_case, kv_format, splits):
-    """63, 64 and 65 rows: the same rows agree, to the bit where the number of splits is fixed."""
-    case = make_case(3, tokens=65, heads=3, width=70, page_size=64, kv_format=kv_format)
+    """62 (the last that are merged 128 columns at a time) to 65 rows: the same rows agree, to the bit where the number of
+    splits is fixed."""
+    case = make_case(3, tokens=65, heads=3, width=260, page_size=64, kv_format=kv_format)
     whole = run_case(case, num_splits=splits)
     assert case.compare(*whole)
-    for rows in (63, 64):
+    for rows in (8, 62, 63, 64):
         part = call(case, **rows_of(case, slice(0, rows)), num_splits=splits)
         if splits is not None:
             assert same_bits([a[:rows] for a in whole], part)
@@ -280,6 +281,6 @@ def test_c75_results_of_two_to_the_31(kv_format, kernel):
     heads = int(re.search(r"-BH=(\d+)-", plan.launches[0]["kernel"])[1])
     assert plan.launches[0]["grid"] == 32_768 * 128 // heads
     split = mlatile.plan(**SHAPE | dict(kv_format=kv_format, num_tokens=32_768, num_heads=128, num_splits=2))
-    assert split.workspace_bytes >= 2 * 32_768 * 128 * 512 * 4
+    assert split.workspace_bytes >= 2 * 32_768 * 128 * (512 * 2 + 3 * 4)
 
 

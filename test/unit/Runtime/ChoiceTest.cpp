@@ -103,7 +103,10 @@ TEST(Choice, Tiles) {
   EXPECT_EQ(tilesOf(*plan(p), "decode"), Tiles({16, 32}));
   EXPECT_EQ(tilesOf(*plan(p), "prefill"), Tiles({16, 32, 64}));
   EXPECT_EQ(tilesOf(*plan(p), "swapab"), Tiles({8, 16, 32}));
-  EXPECT_EQ(tilesOf(*plan(rowsOf(4096, 80)), "prefill"), Tiles({16, 32}));
+  // At most eight fifths of the heads that tiles of 16 have.
+  EXPECT_EQ(tilesOf(*plan(rowsOf(4096, 80)), "prefill"), Tiles({16, 32, 64}));
+  EXPECT_EQ(tilesOf(*plan(rowsOf(4096, 32)), "prefill"), Tiles({16, 32}));
+  EXPECT_EQ(tilesOf(*plan(rowsOf(4096, 16)), "prefill"), Tiles({16}));
   p.kvFormat = "dots3_swa";
   EXPECT_EQ(tilesOf(*plan(p), "prefill"), Tiles({16}));
   p = rowsOf(4096, 64);
@@ -311,10 +314,10 @@ TEST(Choice, HeadTiles) {
   };
   EXPECT_EQ(tile("decode", 128, "dsv4"), 16);
   EXPECT_EQ(tile("prefill", 1, "dsv4"), 16);
-  EXPECT_EQ(tile("prefill", 22, "dsv4"), 32);
+  EXPECT_EQ(tile("prefill", 22, "dsv4"), 32); // 64 would be twice as many
   EXPECT_EQ(tile("prefill", 48, "dsv4"), 64); // a third more
   EXPECT_EQ(tile("prefill", 64, "dsv4"), 64);
-  EXPECT_EQ(tile("prefill", 80, "dsv4"), 32); // 128 would be too many
+  EXPECT_EQ(tile("prefill", 80, "dsv4"), 64); // three fifths more
   EXPECT_EQ(tile("prefill", 64, "glm"), 32);
   EXPECT_EQ(tile("prefill", 64, "dots3_swa"), 16);
   EXPECT_EQ(tile("prefill", 64, "dsv4_nvfp4"), 64);

@@ -180,8 +180,9 @@ TEST(Cuda, RefinementMeasuresOnTheDevice) {
     });
   }
   EXPECT_FALSE(std::filesystem::exists(path));
-  std::vector<MeasuredWay> ways = refine(arguments, path, {3, 12});
-  ASSERT_EQ(ways.size(), 12u);
+  // So many that some of one launch are among them.
+  std::vector<MeasuredWay> ways = refine(arguments, path, {3, 16});
+  ASSERT_EQ(ways.size(), 16u);
   for (const MeasuredWay &way : ways) {
     EXPECT_EQ(way.error, "");
     bool two =
@@ -191,16 +192,18 @@ TEST(Cuda, RefinementMeasuresOnTheDevice) {
   useRefinement(path);
   std::shared_ptr<const Plan> planned = prepare(arguments).plan;
   EXPECT_EQ(planned->measuredMicroseconds, ways.front().candidate.measured);
-  EXPECT_EQ(planned->launches.size(), 1u);
+  // Of those in one launch, or in two.
+  EXPECT_EQ(planned->launches.size(),
+            ways.front().candidate.measured.value_or(0) < 15 ? 1u : 2u);
   EXPECT_EQ(planned->problem.card, "fake card");
   EXPECT_HAS(planned->explain(), "times of `fake card` (sm_120a, 188 SMs), of "
-                                 "12 of ");
+                                 "16 of ");
   useRefinement("");
   // A way that fails stands among the others: of kernels that are not loaded
   // yet.
   arguments.params["BULK"] = "true";
   setenv("FAKE_OCCUPANCY", "0", 1);
-  ways = refine(arguments, path, {3, 12});
+  ways = refine(arguments, path, {3, 16});
   unsetenv("FAKE_OCCUPANCY");
   for (const MeasuredWay &way : ways)
     EXPECT_EQ(way.candidate.merge == "slices", !way.error.empty()) << way.error;

@@ -2,25 +2,20 @@
 //
 // Stands in for libmlatile_compiler.so: answers compile requests with the meta
 // of the kernel files and runs a plain C++ version of its kernels, so that
-// the run-time library is tested on its own, without LLVM. It reads its
-// parameters as docs/Pipeline.md section 4 says, independently of the packer.
+// the run-time library is tested on its own, without LLVM.
 #define MLATILE_COMPILER_BUILDING
 #include "mlatile/Compiler/compiler_c.h"
 
-#include "../../../tools/mlatile-run/Numbers.h"
+#include "FakeKernels.h"
 
-#include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cmath>
+#include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 using Json = nlohmann::ordered_json;
-using namespace mlatile::run;
 
 namespace {
 std::atomic<int> compileCount = 0;
@@ -51,13 +46,6 @@ Json scalar(const char *name, const char *element) {
 }
 Json pool(const char *name) { return argument(name, "pool", 0, ""); }
 
-bool isTrue(const Json &params, const char *name) {
-  return params.contains(name) && params[name].get<bool>();
-}
-
-/// Kernels that know of a second cache have its arguments, used or not.
-bool takesExtra(const Json &params) { return params.contains("HAS_EXTRA"); }
-
 Json argumentsOf(const std::string &kernel, const Json &params) {
   if (kernel == "gather")
     return {pool("pool"), view("ids", 1, "i32"), view("sums", 2, "f32"),
@@ -68,8 +56,8 @@ Json argumentsOf(const std::string &kernel, const Json &params) {
   if (kernel == "read")
     return {view("data", 2, "f32"), view("sums", 2, "f32"),
             scalar("per_program", "index")};
-  Json parts = {view("part_o", 4, "f32"), view("part_m", 3, "f32"),
-                view("part_l", 3, "f32")};
+  Json parts = {view("part_o", 4, "f16"), view("part_u", 3, "f32"),
+                view("part_m", 3, "f32"), view("part_l", 3, "f32")};
   Json results = {view("out", 4, "bf16"), view("lse", 3, "f32")};
   Json args = Json::array();
   auto append = [&](const Json &list) {
@@ -102,250 +90,6 @@ Json argumentsOf(const std::string &kernel, const Json &params) {
 /// Kernels that measure the card do nothing here.
 bool isFloor(const Json &request) {
   return request.value("kernel_file", "") == "floors";
-}
-
-/// Reads flattened parameters one after another.
-class Parameters {
-public:
-  explicit Parameters(void *const *args) : next(args) {}
-  template <typename T>
-  T get() {
-    T value;
-    std::memcpy(&value, *next++, sizeof value);
-    return value;
-  }
-
-private:
-  void *const *next;
-};
-
-template <typename T>
-struct Strided {
-  char *base;
-  std::vector<int64_t> extents, strides;
-  Strided(Parameters &p, int rank) : base(p.get<char *>()) {
-    for (int i = 0; i < rank; ++i)
-      extents.push_back(p.get<int64_t>());
-    for (int i = 0; i + 1 < rank; ++i)
-      strides.push_back(p.get<int64_t>());
-    strides.push_back(1);
-  }
-  T &at(std::initializer_list<int64_t> index) const {
-    int64_t offset = 0;
-    size_t i = 0;
-    for (int64_t value : index)
-      offset += value * strides[i++];
-    return reinterpret_cast<T *>(base)[offset];
-  }
-};
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-/// Factor of the unnormalised output and natural-log lse.
-void finish(double m, double l, double sink, double &factor, double &lse) {
-  double top = std::max(m, sink);
-  if (std::isinf(top)) {
-    factor = 0;
-    lse = top;
-    return;
-  }
-  double total = l * std::exp(m - top) + std::exp(sink - top);
-  factor = std::exp(m - top) / total;
-  lse = top + std::log(total);
-}
-
-struct Row {
-  double m = -kInfinity, l = 0;
-  std::vector<double> o = std::vector<double>(512);
-};
-
-void storeRow(const Json &params, const Strided<uint16_t> &out,
-              const Strided<float> &lse, const Strided<float> &sink, int64_t b,
-              int64_t s, int64_t h, const Row &row) {
-  double z = params["HAS_SINK"].get<bool>() ? sink.at({h}) : -kInfinity;
-  double factor, natural;
-  finish(row.m, row.l, z, factor, natural);
-  for (int64_t d = 0; d < 512; ++d)
-    out.at({b, s, h, d}) = toBF16(row.o[static_cast<size_t>(d)] * factor);
-  int kind = params["LSE"].get<int>();
-  if (kind)
-    lse.at({b, s, h}) =
-        static_cast<float>(kind == 1 ? natural * 1.4426950408889634 : natural);
-}
-
-/// A dsv4 pool and its lists.
-struct List {
-  uint8_t *pool;
-  int64_t slots, pageSize, pageStride, rowStride;
-  Strided<int32_t> indices, lengths;
-  explicit List(Parameters &p)
-      : pool(p.get<uint8_t *>()), slots(p.get<int64_t>()),
-        pageSize(p.get<int64_t>()), pageStride(p.get<int64_t>()),
-        rowStride(p.get<int64_t>()), indices(p, 3), lengths(p, 3) {}
-  int64_t width() const { return indices.extents[2]; }
-  int64_t length(bool hasLengths, int64_t b, int64_t s) const {
-    if (!hasLengths)
-      return width();
-    return std::clamp<int64_t>(lengths.at({b, s, 0}), 0, width());
-  }
-
-  /// Puts entry n of a row into the softmax, unless it is skipped.
-  void add(Row &row, int64_t n, const Strided<uint16_t> &q, float scale,
-           int64_t b, int64_t s, int64_t h) const {
-    int64_t slot = indices.at({b, s, n});
-    if (slot < 0 || slot >= slots)
-      return;
-    uint8_t *page = pool + slot / pageSize * pageStride;
-    uint8_t *data = page + slot % pageSize * rowStride;
-    uint8_t *scales = page + pageSize * rowStride + slot % pageSize * 8;
-    std::vector<double> key(512);
-    double sum = 0;
-    for (int d = 0; d < 512; ++d) {
-      uint16_t word = 0;
-      if (d >= 448)
-        std::memcpy(&word, data + 448 + 2 * (d - 448), 2);
-      key[static_cast<size_t>(d)] =
-          d < 448 ? fromE4M3(data[d]) * fromUE8M0(scales[d / 64])
-                  : fromBF16(word);
-      sum += fromBF16(q.at({b, s, h, d})) * key[static_cast<size_t>(d)];
-    }
-    double logit = scale * sum, m = std::max(row.m, logit);
-    double old = std::exp(row.m - m), weight = std::exp(logit - m);
-    row.l = row.l * old + weight;
-    for (size_t d = 0; d < 512; ++d)
-      row.o[d] = row.o[d] * old + weight * key[d];
-    row.m = m;
-  }
-};
-
-void attentionCta(const Json &params, int64_t pid, void *const *args) {
-  Parameters p(args);
-  bool splitKernel = params.contains("SPLIT");
-  Strided<uint16_t> q(p, 4);
-  std::vector<List> lists = {List(p)};
-  if (takesExtra(params)) {
-    List extra(p);
-    if (params["HAS_EXTRA"].get<bool>())
-      lists.push_back(extra);
-  }
-  Strided<float> sink(p, 1);
-  Strided<uint16_t> out(p, 4);
-  Strided<float> lse(p, 3);
-  std::vector<Strided<float>> parts;
-  if (splitKernel) {
-    for (int rank : {4, 3, 3})
-      parts.emplace_back(p, rank);
-    Strided<int32_t> counters(p, 1);
-  }
-  float scale = p.get<float>();
-  int64_t splits = splitKernel ? p.get<int64_t>() : 1;
-
-  int64_t BH = params["BH"].get<int64_t>(), BN = params["BN"].get<int64_t>();
-  int64_t S = q.extents[1], H = q.extents[2];
-  int64_t headTiles = (H + BH - 1) / BH;
-  int64_t split = pid % splits, tile = pid / splits % headTiles;
-  int64_t r = pid / splits / headTiles, b = r / S, s = r % S;
-  // Splits go over the tiles of the first list, then those of the second.
-  int64_t tiles = 0;
-  for (const List &list : lists)
-    tiles += (list.width() + BN - 1) / BN;
-  int64_t perSplit = (tiles + splits - 1) / splits;
-  // The first block of a cluster does the work of all.
-  if (params.value("CLUSTER", 1) > 1) {
-    if (split)
-      return;
-    perSplit = tiles;
-  }
-  for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h) {
-    Row row;
-    int64_t before = 0; // tiles of the lists before
-    for (size_t i = 0; i < lists.size(); ++i) {
-      const List &list = lists[i];
-      int64_t end = list.length(
-          params[i ? "HAS_EXTRA_LENGTH" : "HAS_LENGTH"].get<bool>(), b, s);
-      int64_t from = std::max<int64_t>(split * perSplit - before, 0) * BN;
-      int64_t to = std::min(((split + 1) * perSplit - before) * BN, end);
-      for (int64_t n = from; n < to; ++n)
-        list.add(row, n, q, scale, b, s, h);
-      before += (list.width() + BN - 1) / BN;
-    }
-    if (!splitKernel || !params["SPLIT"].get<bool>()) {
-      storeRow(params, out, lse, sink, b, s, h, row);
-      continue;
-    }
-    for (int64_t d = 0; d < 512; ++d)
-      parts[0].at({split, r, h, d}) =
-          static_cast<float>(row.o[static_cast<size_t>(d)]);
-    parts[1].at({split, r, h}) = static_cast<float>(row.m);
-    parts[2].at({split, r, h}) = static_cast<float>(row.l);
-  }
-}
-
-/// A row of the partial results, joined and stored.
-void mergeRow(const Json &params, const std::vector<Strided<float>> &parts,
-              const Strided<float> &sink, const Strided<uint16_t> &out,
-              const Strided<float> &lse, int64_t splits, int64_t r, int64_t h) {
-  int64_t S = out.extents[1];
-  Row row;
-  for (int64_t i = 0; i < splits; ++i) {
-    double mi = parts[1].at({i, r, h}), m = std::max(row.m, mi);
-    if (std::isinf(m))
-      continue;
-    double old = std::exp(row.m - m), factor = std::exp(mi - m);
-    row.l = row.l * old + parts[2].at({i, r, h}) * factor;
-    for (int64_t d = 0; d < 512; ++d)
-      row.o[static_cast<size_t>(d)] = row.o[static_cast<size_t>(d)] * old +
-                                      parts[0].at({i, r, h, d}) * factor;
-    row.m = m;
-  }
-  storeRow(params, out, lse, sink, r / S, r % S, h, row);
-}
-
-/// What all CTAs of a grid do once their partial results are there. False: a
-/// counter was not zero.
-bool mergeSlices(const Json &params, void *const *args) {
-  Parameters p(args);
-  Strided<uint16_t> q(p, 4);
-  List list(p);
-  if (takesExtra(params)) [[maybe_unused]]
-    List extra(p);
-  Strided<float> sink(p, 1);
-  Strided<uint16_t> out(p, 4);
-  Strided<float> lse(p, 3);
-  std::vector<Strided<float>> parts;
-  for (int rank : {4, 3, 3})
-    parts.emplace_back(p, rank);
-  Strided<int32_t> counters(p, 1);
-  p.get<float>();
-  int64_t splits = p.get<int64_t>(), BH = params["BH"].get<int64_t>();
-  int64_t rows = q.extents[0] * q.extents[1], H = q.extents[2];
-  for (int64_t i = 0; i < rows * ((H + BH - 1) / BH); ++i)
-    if (counters.at({i}))
-      return false;
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t h = 0; h < H; ++h)
-      mergeRow(params, parts, sink, out, lse, splits, r, h);
-  return true;
-}
-
-void mergeCta(const Json &params, int64_t pid, void *const *args) {
-  Parameters p(args);
-  std::vector<Strided<float>> parts;
-  for (int rank : {4, 3, 3})
-    parts.emplace_back(p, rank);
-  Strided<float> sink(p, 1);
-  Strided<uint16_t> out(p, 4);
-  Strided<float> lse(p, 3);
-  int64_t splits = p.get<int64_t>();
-  int64_t BH = params["BH"].get<int64_t>(), BD = params["BD"].get<int64_t>();
-  int64_t H = out.extents[2];
-  int64_t columns = (out.extents[3] + BD - 1) / BD;
-  int64_t headTiles = (H + BH - 1) / BH;
-  if (pid % columns) // one column tile does the whole row
-    return;
-  int64_t tile = pid / columns % headTiles, r = pid / columns / headTiles;
-  for (int64_t h = tile * BH; h < std::min(H, (tile + 1) * BH); ++h)
-    mergeRow(params, parts, sink, out, lse, splits, r, h);
 }
 } // namespace
 
@@ -452,9 +196,9 @@ fake_parameter_count(const mlatile_sim_program *program) {
                               : 3 + 3 + 1;
   }
   size_t extra = takesExtra(params) ? 5 + 6 + 6 : 0;
-  size_t partials = params.contains("SPLIT") ? 8 + 6 + 6 + 2 + 1 : 0;
+  size_t partials = params.contains("SPLIT") ? 8 + 6 + 6 + 6 + 2 + 1 : 0;
   return program->request["kernel"] == "merge"
-             ? 8 + 6 + 6 + 2 + 8 + 6 + 1
+             ? 8 + 6 + 6 + 6 + 2 + 8 + 6 + 1
              : 8 + 5 + 6 + 6 + 2 + 8 + 6 + 1 + extra + partials;
 }
 

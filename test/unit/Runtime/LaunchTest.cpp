@@ -216,7 +216,7 @@ TEST(Launch, WhatADependentLaunchMustWaitForIsPending) {
     std::map<std::string, bool> pending;
     for (const auto &buffer : json[1]["options"]["buffers"])
       pending[buffer[2]] = buffer[4];
-    for (const char *name : {"part_o", "part_m", "part_l", "out"})
+    for (const char *name : {"part_o", "part_u", "part_m", "part_l", "out"})
       EXPECT_EQ(pending.at(name), merge == "dependent") << name;
     for (const auto &buffer : json[0]["options"]["buffers"])
       EXPECT_FALSE(buffer[4]);

@@ -52,13 +52,15 @@ TEST(PackedArguments, BuffersSpanWhatAKernelMayTouch) {
   ArgumentTable table = {{"q", View{&element, "bf16", {2, 3, 5}, {40, 7}}},
                          {"out", View{&element, "bf16", {1, 8}, {8}}},
                          {"lse", View{nullptr, "f32", {0, 0}, {0}}},
+                         {"part_o", View{&element, "f16", {3, 8}, {8}}},
                          {"kv", Pool{&byte, 25, 10, 6000, 576}}};
   PackedArguments packed(metaOf({{"q", Kind::View, 3, "bf16"},
                                  {"out", Kind::View, 2, "bf16"},
                                  {"lse", Kind::View, 2, "f32"},
-                                 {"kv", Kind::Pool, 0, ""}}),
+                                 {"kv", Kind::Pool, 0, ""},
+                                 {"part_o", Kind::View, 2, "f16"}}),
                          table);
-  ASSERT_EQ(packed.buffers().size(), 3u);
+  ASSERT_EQ(packed.buffers().size(), 4u);
   // From the first element to the last: 40 + 2 * 7 + 4, and that one.
   EXPECT_EQ(packed.buffers()[0].bytes, 2u * 59);
   EXPECT_EQ(packed.buffers()[0].name, "q");
@@ -68,6 +70,8 @@ TEST(PackedArguments, BuffersSpanWhatAKernelMayTouch) {
   EXPECT_EQ(packed.buffers()[2].bytes, 3u * 6000);
   EXPECT_EQ(packed.buffers()[2].data, &byte);
   EXPECT_FALSE(packed.buffers()[2].writable);
+  EXPECT_EQ(packed.buffers()[3].bytes, 3u * 8 * 2);
+  EXPECT_TRUE(packed.buffers()[3].writable);
 }
 
 TEST(PackedArguments, DisagreementsAreErrors) {

@@ -38,7 +38,13 @@ TEST(Plan, WorkspaceIsExact) {
   std::shared_ptr<const Plan> made = plan(p);
   int64_t entries = 7 * 3 * 11;
   int64_t rows = (entries * 4 + 255) / 256 * 256;
-  EXPECT_EQ(made->workspaceBytes, 16384 + entries * 512 * 4 + 2 * rows);
+  int64_t outputs = entries * 512 * 2; // whole 256s
+  EXPECT_EQ(made->workspaceBytes, 16384 + outputs + 3 * rows);
+  EXPECT_EQ(made->partials.outputs, 0);
+  EXPECT_EQ(made->partials.units, outputs);
+  EXPECT_EQ(made->partials.maxima, outputs + rows);
+  EXPECT_EQ(made->partials.sums, outputs + 2 * rows);
+  EXPECT_EQ(made->partials.end, outputs + 3 * rows);
   EXPECT_EQ(made->partials.maxima % 256, 0);
   EXPECT_EQ(made->partials.sums % 256, 0);
   EXPECT_EQ(made->counterBytes, 16384);
@@ -84,7 +90,7 @@ TEST(Plan, RunTimeSizesShareAKernel) {
   p.compute = "bf16";
   Problem other = p;
   other.numTokens = 9;
-  other.numHeads = 64;
+  other.numHeads = 16; // many more would be merged in larger tiles
   other.width = 7936;
   other.pageSize = 2304;
   other.numSplits = 7;

@@ -57,9 +57,12 @@ struct LaunchWork {
   int chain = 0; ///< accesses outside of the loops that wait in turn
   /// Times that a CTA loads a few splits of a tile and adds them.
   int64_t mergeRounds = 0;
+  int64_t barriers = 0;   ///< of a CTA, outside of the loops
   bool joins = false;     ///< its CTAs wait for each other before they merge
   bool clusters = false;  ///< they do in clusters
   bool dependent = false; ///< begins while the launch before it ends
+  bool persistent =
+      false;              ///< as many CTAs as run at once share those of `grid`
   double gatherBytes = 0; ///< rows that all CTAs gather
   int64_t sharers = 1;    ///< CTAs that gather the same rows
   double memoryBytes = 0; ///< others, from and to memory

@@ -46,9 +46,10 @@ struct Candidate {
 
 /// Where the partial results of the splits stand in the workspace, bytes.
 struct PartialLayout {
-  int64_t outputs = 0; ///< f32 [splits, rows, heads, d_v]
-  int64_t maxima = 0;  ///< f32 [splits, rows, heads]
-  int64_t sums = 0;    ///< f32 [splits, rows, heads]
+  int64_t outputs = 0; ///< f16 [rows, splits, heads, d_v]
+  int64_t units = 0;   ///< f32 [rows, splits, heads], times outputs
+  int64_t maxima = 0;  ///< f32 [rows, splits, heads]
+  int64_t sums = 0;    ///< f32 [rows, splits, heads]
   int64_t end = 0;
 };
 
