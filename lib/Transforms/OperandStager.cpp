@@ -242,7 +242,7 @@ Value OperandStager::stageInPlace(Value value) {
   IRMapping again;
   std::function<void(Value)> make = [&](Value old) {
     Operation *op = old.getDefiningOp();
-    bool reads = op && isa<tilegpu::LoadSharedOp>(op);
+    bool reads = isa_and_present<tilegpu::LoadSharedOp>(op);
     if (!op || again.contains(old) ||
         !(reads || OpTrait::hasElementwiseMappableTraits(op)) ||
         op->getBlock() != value.getDefiningOp()->getBlock())
