@@ -57,8 +57,8 @@
 !vrow = !tile.view<[H], f32>
 !vout = !tile.view<[B, S, H, DV], bf16>
 !vlse = !tile.view<[B, S, H], f32>
-!po   = !tile.view<[P, R, H, DV], f32>
-!pr   = !tile.view<[P, R, H], f32>
+!po   = !tile.view<[R, P, H, DV], f16>
+!pr   = !tile.view<[R, P, H], f32>
 
 // Row strides are odd multiples of 16 bytes: ldmatrix meets no bank twice.
 !rows   = !tilegpu.buffer<32x576xi8, stride = 592>
@@ -81,7 +81,7 @@
 
 tile.kernel @decode warps(4)
     (%q : !vq, %kv : !tile.pool<"dsv4">, %indices : !vidx, %lengths : !vlen, %sink : !vrow, %out : !vout,
-     %lse : !vlse, %part_o : !po, %part_m : !pr, %part_l : !pr, %sm_scale : f32, %num_splits : index) {
+     %lse : !vlse, %part_o : !po, %part_u : !pr, %part_m : !pr, %part_l : !pr, %sm_scale : f32, %num_splits : index) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
   %c32 = arith.constant 32 : index
