@@ -100,6 +100,10 @@ private:
         !tilegpu::LayoutAttr::of(load.getResult().getType()))
       return load.emitOpError(
           "expected tiles with layouts; run tile-assign-layouts first");
+    // Strides are sought for rows and columns only.
+    if (int64_t rank = load.getTile().getType().getRank(); rank > 2)
+      return load.emitOpError("expected a tile of at most two dimensions, got ")
+             << rank;
     return success();
   }
 
