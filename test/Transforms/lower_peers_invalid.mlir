@@ -22,3 +22,13 @@ tile.kernel @roles warps(8) cluster(2) (%f : f32, %i : index) {
   role "b" warps(4) registers(128) { tilegpu.role_end }
   tile.return
 }
+
+// -----
+
+#l = #tilegpu.layout<reg = [], lane = [[0, 0, 1], [0, 0, 2], [0, 1, 0], [0, 2, 0], [1, 0, 0]], warp = [], reps = [1, 1, 1]>
+tile.kernel @planes warps(1) cluster(2) (%f : f32, %i : index) {
+  %x = tile.full %f : f32 -> tensor<2x4x4xf32, #l>
+  // expected-error@+1 {{expected a tile of at most two dimensions, got 3}}
+  %y = tile.load_peer %x of %i[%i, %i, %i] : tensor<2x4x4xf32, #l> -> tensor<2x4x4xf32, #l>
+  tile.return
+}
