@@ -61,6 +61,14 @@ def operand(m, k):
     return Layout([(0, 1), (8, 0), (0, 8)], MMA_LANES, [(0, 0)] * WARP_BITS, (m // 16, k // 16))
 
 
+def pieces(m, n):
+    """16 bytes of 16-bit elements a thread, neighbours along a row, each element once."""
+    columns = [(0, 8 << b) for b in range((n // 8).bit_length() - 1)]
+    rows = [(1 << b, 0) for b in range(5 + WARP_BITS - len(columns))]
+    bits = columns + rows
+    return Layout([(0, 1), (0, 2), (0, 4)], bits[:5], bits[5:], (m >> len(rows), 1))
+
+
 def over_threads(rows):
     """Neighbouring threads share a row: up to 128 rows, a power of two."""
     bits = [(0,)] * (7 - (rows.bit_length() - 1)) + [(1 << b,) for b in range(rows.bit_length() - 1)]
@@ -88,7 +96,7 @@ class Kernel(Writer):
 
     def operations(self):
         every = [self.full, self.iota, self.load, self.load, self.store, self.place, self.place, self.to_shared, self.to_shared,
-                 self.from_shared, self.from_shared, self.from_peers, self.cluster, self.sync, self.barrier, self.barrier, self.gather, self.dot, self.dot,
+                 self.from_shared, self.from_shared, self.from_peers, self.cluster, self.sync, self.barrier, self.barrier, self.gather, self.copy, self.dot, self.dot,
                  self.dot, self.quantised_dot, self.reduce, self.reduce, self.slice, self.convert, self.convert, self.pack_columns, self.broadcast,
                  self.scale, self.transpose,
                  self.view, self.runtime, self.elementwise, self.elementwise, self.elementwise]
@@ -272,6 +280,18 @@ class Kernel(Writer):
             scales, scales_type = self.place((rows, self.rng.choice([groups, -(-groups // 8) * 8])), "bf16")
         self.line(f'tilegpu.dequant "{self.pool}" {data}p, {scales} -> {keys}{unscaled} : {part}, {scales_type} -> {keys_type}')
 
+    def copy(self):
+        """A tile of a view, by copies."""
+        shape = 16, self.rng.choice([64, 128])
+        buffer, buffer_type = self.place(shape, "bf16")
+        bars, count = self.mbarriers(256)
+        index = self.index(count)
+        by = pieces(*shape).text().removeprefix("#tilegpu.layout")
+        self.line(f"tilegpu.copy_async %h[{self.scalar('index')}, {self.scalar('index')}] into {buffer} signal {bars}[{index}] by {by} : "
+                  f"!tile.view<[T, W], bf16>, {buffer_type}, !tilegpu.mbarriers<{count}>")
+        parity = self.index(2)
+        self.line(f"tilegpu.mbarrier_wait {bars}[{index}], {parity} : !tilegpu.mbarriers<{count}>")
+
     # Registers.
 
     def dot(self):
@@ -414,10 +434,12 @@ class Kernel(Writer):
 
 
     def roles(self):
-        """Two of them, each of as many warps as the layouts have; the second one sends, at times."""
+        """Two of them, each of as many warps as the layouts have; the second one sends, at times by copies."""
         key = accumulator(16, 32).key()
-        channel = "!tilegpu.channel<2, [tensor<16x32xf32>]>"
-        talks = self.chance(0.5)
+        talks = self.chance(0.7)
+        copies = self.chance(0.4)
+        element = "bf16" if copies else "f32"
+        channel = f"!tilegpu.channel<{self.rng.choice([1, 2])}, [tensor<16x32x{element}>]>"
         if talks:
             self.line(f'%c = tilegpu.channel "c" : {channel}')
         self.line("tilegpu.roles")
@@ -426,10 +448,13 @@ class Kernel(Writer):
             self.line(f'role "{role}" warps({1 << WARP_BITS}) registers(128) {{')
             self.indent += 1
             if talks and role == "a":
-                result = self.typed(key, "f32")
-                self.line(f"{self.new(key, 'f32', result)} = tilegpu.receive %c : {channel} -> {result}")
+                result = self.typed(key, element)
+                self.line(f"{self.new(key, element, result)} = tilegpu.receive %c : {channel} -> {result}")
+            elif talks and copies:
+                at = f"{self.scalar('index')}, {self.scalar('index')}"
+                self.line(f"tilegpu.send_copy %h[{at}] to %c : !tile.view<[T, W], bf16> to {channel}")
             elif talks:
-                value, text = self.tile(key, "f32")
+                value, text = self.tile(key, element)
                 self.line(f"tilegpu.send {value} to %c : {text} to {channel}")
             self.body(self.rng.randint(2, 12))
             self.store()
