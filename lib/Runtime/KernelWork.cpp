@@ -2,6 +2,7 @@
 #include "KernelWork.h"
 
 #include "KernelParameters.h"
+#include "MergePlan.h"
 #include "RoleTile.h"
 #include "Text.h"
 #include "mlatile/Target/RegisterBudget.h"
@@ -50,8 +51,7 @@ struct Merge {
 
   /// Warps that have different heads or splits of the same columns.
   int64_t warpsOver() const {
-    return std::max<int64_t>(
-        warps / std::max<int64_t>(columns / (32 * kMergeVector), 1), 1);
+    return std::max<int64_t>(warps / warpsOfColumns(columns), 1);
   }
   /// Vectors of a thread: splits times heads over the threads of a column.
   int64_t parts() const {
@@ -241,9 +241,10 @@ std::optional<LaunchWork> attention(const Params &params,
     if (!clusters)
       work.barriers += work.mergeRounds * tile.barriers();
     work.instructions +=
-        clusters ? kPeerCode + kPeerCodeOfSplit *
-                                   static_cast<double>(splitsAtOnce(splits, 8))
-                 : tile.instructions();
+        clusters
+            ? kPeerCode + kPeerCodeOfSplit * static_cast<double>(splitsAtOnce(
+                                                 splits, kMostClustered))
+            : tile.instructions();
   }
   work.l2Bytes += work.memoryBytes;
   return work;

@@ -8,6 +8,7 @@
 #include "mlatile/Runtime/CostModel.h"
 #include "mlatile/Runtime/Problem.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,8 +28,13 @@ estimateWork(std::string_view name,
 /// (kernels/steps/merge.mlir): the least power of two from 2 to `most` that has
 /// room for all of them.
 int64_t splitsAtOnce(int64_t splits, int64_t most);
-/// Columns of a partial result in f16 that a thread loads.
-inline constexpr int64_t kMergeVector = 8;
+/// Columns of a partial result that a thread loads at once: of f16, and of f32
+/// in clusters.
+inline constexpr int64_t kMergeVector = 8, kPeerVector = 4;
+/// Warps that so many columns of f16 take.
+inline int64_t warpsOfColumns(int64_t columns) {
+  return std::max<int64_t>(columns / (32 * kMergeVector), 1);
+}
 
 } // namespace mlatile
 #endif

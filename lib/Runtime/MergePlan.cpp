@@ -50,7 +50,7 @@ MergeTile mergeTile(const Problem &problem, int64_t numSMs, int64_t splits) {
       continue;
     tile = {heads, std::min(columns, value), kMergeWarps,
             splitsAtOnce(splits, atOnce)};
-    int64_t warps = std::max<int64_t>(tile.columns / (32 * kMergeVector), 1);
+    int64_t warps = warpsOfColumns(tile.columns);
     if (heads == 1 &&
         splits * tile.columns <= kFewParts * warps * 32 * kMergeVector)
       tile.warps = warps;
@@ -184,7 +184,8 @@ std::map<std::string, std::string> joinParams(const MergeForm &form,
   if (!form.joins)
     return params;
   // 16 bytes of each thread and split, of f16, or in clusters of f32.
-  int64_t columns = tiles.outputWarps() * 32 * (form.clusters ? 4 : 8);
+  int64_t columns =
+      tiles.outputWarps() * 32 * (form.clusters ? kPeerVector : kMergeVector);
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
   params["MERGE_BD"] =
       std::to_string(std::min<int64_t>(columns, format.dimV()));
