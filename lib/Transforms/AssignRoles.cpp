@@ -365,8 +365,9 @@ private:
     if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2 ||
         !type.getElementType().isIntOrFloat() ||
         type.getElementTypeBitWidth() < 8)
-      return op->emitOpError("cannot be handed to a role: expected a tile of "
-                             "elements of at least 8 bits, got ")
+      return op->emitOpError(
+                 "cannot be handed to a role: expected a tile of one or two "
+                 "dimensions and elements of at least 8 bits, got ")
              << type;
     Location loc = value.getLoc();
     Value made = channel(outside, loc, "before", 1, type);
