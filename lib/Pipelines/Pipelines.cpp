@@ -42,6 +42,7 @@ void buildStaging(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLowerPeers());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createSinkExchanges());
 }
 
 void buildPlacement(OpPassManager &pm, const PipelineOptions &options) {

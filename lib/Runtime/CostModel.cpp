@@ -2,6 +2,7 @@
 #include "mlatile/Runtime/CostModel.h"
 
 #include "Text.h"
+#include "mlatile/Target/RegisterBudget.h"
 #include "mlatile/Target/Target.h"
 
 #include <algorithm>
@@ -40,7 +41,10 @@ constexpr double kMergeRound = 1.2e-6;
 /// Of a CTA's start that a persistent one has not for each item.
 constexpr double kPersistentGain = 1.5e-6;
 constexpr double kJoin = 2.0e-6;        ///< partials stored, counted, all there
-constexpr double kClusterJoin = 1.9e-6; ///< shared, all of the cluster there
+constexpr double kClusterRound = 0.6e-6; ///< out of shared memory
+/// Larger clusters do not spread evenly over more than half of the SMs: some
+/// SMs have one CTA more.
+constexpr int64_t kClusterApart = 2;
 constexpr double kHidden = 1.45e-6;
 constexpr int64_t kReservedShared = 1024; ///< of a CTA
 
@@ -184,10 +188,10 @@ std::optional<CtaTime> ctaTime(const LaunchWork &work, const Card &card) {
   cta.once.busy =
       once * (together > 0 ? together : warps) / kInstructionsPerClock;
   cta.waits =
-      work.chain * kChainLatency + (work.joins ? kJoin : 0) +
-      (work.clusters ? kClusterJoin : 0) -
+      work.chain * kChainLatency + (work.joins ? kJoin : 0) -
       (work.persistent ? kPersistentGain : 0) +
-      static_cast<double>(work.mergeRounds) * kMergeRound +
+      static_cast<double>(work.mergeRounds) *
+          (work.cluster > 1 ? kClusterRound : kMergeRound) +
       static_cast<double>(work.barriers) * kClocksPerBarrier / card.clockHz +
       filling;
   // From half of the SMs on, the others are their neighbours.
@@ -254,12 +258,8 @@ int64_t residentCtas(const LaunchWork &work, const Card &card) {
                                        target->maxThreadsPerSM / (32 * warps));
   resident = std::min(resident, target->sharedBytesPerSM /
                                     (work.sharedBytes + kReservedShared));
-  if (work.registers > 0) {
-    // Granted by 256 a warp, in each quarter of the SM by itself.
-    int64_t ofWarp = roundUp(int64_t{32} * work.registers, 256);
-    int64_t inQuarter = target->registersPerSM / 4 / ofWarp;
-    resident = std::min(resident, 4 * inQuarter / warps);
-  }
+  if (work.registers > 0)
+    resident = std::min(resident, ctasByRegisters(work.registers, warps));
   return resident;
 }
 
@@ -274,6 +274,8 @@ std::optional<Prediction> predict(const LaunchWork &work, const Card &card) {
   int64_t slots = resident * card.sms;
   int64_t waves = work.grid / slots;
   int64_t last = ceilDiv(work.grid % slots, card.sms);
+  if (last > 0 && work.cluster > kClusterApart && 2 * work.grid > card.sms)
+    last = std::min(last + 1, resident);
   double makespan = static_cast<double>(waves) * cta->with(resident);
   if (last > 0)
     makespan += cta->with(last);

@@ -40,8 +40,6 @@ constexpr double kMergeCode = 354, kMergeCodeOfHead = 43,
 constexpr double kPeerCode = 240, kPeerCodeOfSplit = 85;
 constexpr int64_t kMergeRegisters = 84, kMergeRegistersOfPart = 11,
                   kMostMergeRegisters = 128;
-/// Largest elements of partial outputs, whose columns stand in all warps.
-constexpr int64_t kBarriersOfSplit = 4;
 /// For an element of the query that a thread makes FP8 of: fitted.
 constexpr double kCodeOfTerms = 8;
 
@@ -58,8 +56,8 @@ struct Merge {
     int64_t threads = std::max<int64_t>(warps * 32 * kMergeVector / columns, 1);
     return std::max<int64_t>(heads * atOnce / threads, 1);
   }
-  /// Barriers of a round: largest maximum, sum and output meet across warps.
-  int64_t barriers() const { return warpsOver() > heads ? 3 : 0; }
+  /// Barriers of a round, around where outputs meet across warps.
+  int64_t barriers() const { return warpsOver() > heads ? 2 : 0; }
   double instructions() const {
     return kMergeCode + kMergeCodeOfHead * static_cast<double>(heads) +
            kMergeCodeOfPart * static_cast<double>(parts()) +
@@ -214,20 +212,19 @@ std::optional<LaunchWork> attention(const Params &params,
   }
   double query = rows * static_cast<double>(problem.numHeads);
   work.memoryBytes = query * 2 * format->dimQK();
-  bool clusters = number(params, "CLUSTER") > 1;
+  int64_t cluster = std::max<int64_t>(number(params, "CLUSTER"), 1);
+  bool clusters = cluster > 1;
   bool joins = isTrue(params, "SLICES") || clusters;
   if (splits > 1 && !clusters)
     work.l2Bytes = query * static_cast<double>(splits) * partialBytes(*format) *
                    (joins ? 2 : 1);
   if (splits == 1 || joins)
     work.memoryBytes += query * 2 * format->dimV();
-  if (splits > 1 && !clusters && !roles)
-    work.barriers = kBarriersOfSplit;
   if (joins) { // heads x column tiles are the slices that splits share
     int64_t columns = ceilDiv(int64_t{format->dimV()},
                               std::max<int64_t>(number(params, "MERGE_BD"), 1));
     work.joins = !clusters;
-    work.clusters = clusters;
+    work.cluster = cluster;
     // All heads of a CTA at once, out of a cluster.
     int64_t slices =
         clusters

@@ -5,6 +5,7 @@
 #include "Text.h"
 #include "mlatile/Runtime/Error.h"
 #include "mlatile/Target/Format.h"
+#include "mlatile/Target/RegisterBudget.h"
 #include "mlatile/Target/Target.h"
 
 #include <algorithm>
@@ -100,7 +101,7 @@ int64_t residentCtas(const Problem &problem, const Plan &plan,
     int64_t threads = std::max<int64_t>(work->threads, 32);
     int64_t shared =
         work->sharedBytes + work->sharedBytes / 4 + kReservedShared;
-    each = std::min({target.registersPerSM / (kMostRegisters * threads),
+    each = std::min({ctasByRegisters(kMostRegisters, ceilDiv(threads, 32)),
                      target.sharedBytesPerSM / shared,
                      target.maxThreadsPerSM / threads,
                      int64_t{target.maxBlocksPerSM}});

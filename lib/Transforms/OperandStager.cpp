@@ -40,6 +40,31 @@ DistributedLayout::Result columnsInRegisters(const DistributedLayout &slice,
                                    widen(slice.warpBases()), std::move(reps));
 }
 
+DistributedLayout::Result columnsInLanes(const DistributedLayout &slice,
+                                         int axis, int64_t size) {
+  // Powers of two in lanes; what is left as if there were no more columns.
+  int64_t inLanes = 1, inBlock = size & -size;
+  DistributedLayout::Bases lanes = slice.laneBases();
+  SmallVector<std::pair<size_t, int64_t>> taken;
+  for (auto [i, basis] : llvm::enumerate(lanes)) {
+    bool isFree = llvm::all_of(basis, [](int64_t x) { return x == 0; });
+    if (isFree && inLanes < inBlock) {
+      taken.emplace_back(i, inLanes);
+      inLanes *= 2;
+    }
+  }
+  auto layout = columnsInRegisters(slice, axis, size / inLanes);
+  if (!layout)
+    return std::nullopt;
+  DistributedLayout::Bases reg = layout->regBases(), lane = layout->laneBases();
+  for (auto &basis : reg)
+    basis[axis] *= inLanes;
+  for (auto [i, bit] : taken)
+    lane[i][axis] = bit;
+  return DistributedLayout::create(std::move(reg), std::move(lane),
+                                   layout->warpBases(), layout->reps());
+}
+
 bool staysInRegisters(Type element, const DistributedLayout &from,
                       const DistributedLayout &to) {
   return registersOnly(from, to) ||

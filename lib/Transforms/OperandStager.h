@@ -20,6 +20,11 @@ mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
 DistributedLayout::Result columnsInRegisters(const DistributedLayout &slice,
                                              int axis, int64_t size);
 
+/// The same, in the lanes of a warp that hold copies of each other as far as
+/// there are, and in registers; every warp has all of it.
+DistributedLayout::Result columnsInLanes(const DistributedLayout &slice,
+                                         int axis, int64_t size);
+
 class OperandStager {
 public:
   explicit OperandStager(tile::KernelOp kernel)

@@ -18,12 +18,44 @@ namespace mlatile {
 
 namespace {
 
+/// What the buffers and mbarriers of a gather follow from.
+struct RingShape {
+  const CacheFormat *format = nullptr;
+  int64_t count = 0;
+  bool copied = false, bulk = false;
+  bool operator==(const RingShape &) const = default;
+};
+
 /// A gather, the rings that its copies fill, and what its ids are computed
 /// from where they are computed ahead.
 struct Ring {
-  tile::GatherOp gather;
+  tile::GatherOp gather; ///< null once it is read
+  RingShape shape;
   GatherRing buffers;
   std::optional<GatherIds> ids;
+};
+
+/// The stage of a tile, and the parity of its phase.
+struct Turn {
+  Value stage, parity;
+};
+
+/// The gathers of one loop.
+struct Pipelined {
+  scf::ForOp loop;
+  int64_t stages = 1;
+  SmallVector<Ring> rings;
+  Value full, empty;
+  bool continues = false; ///< with the stages of a loop before it
+
+  /// Whether a loop over `stages` and `shapes` can take the same.
+  bool serves(int64_t otherStages, ArrayRef<RingShape> shapes) const {
+    return stages == otherStages &&
+           llvm::equal(rings, shapes,
+                       [](const Ring &ring, const RingShape &shape) {
+                         return ring.shape == shape;
+                       });
+  }
 };
 
 class Pipeliner {
@@ -75,7 +107,7 @@ private:
     return tilegpu::AllocOp::create(entry, loc, type, name, IntegerAttr());
   }
 
-  FailureOr<Ring> makeRing(tile::GatherOp gather, int64_t stages) {
+  static FailureOr<RingShape> shapeOf(tile::GatherOp gather) {
     auto pool = cast<tile::PoolType>(gather.getPool().getType());
     const CacheFormat *format = pool.getCacheFormat();
     if (!format)
@@ -83,10 +115,14 @@ private:
              << pool;
     int64_t count =
         cast<RankedTensorType>(gather.getIds().getType()).getDimSize(0);
-    return Ring{gather,
-                GatherRing::create(entry, gather.getLoc(), *format, count,
-                                   stages, isCopied(gather)),
-                std::nullopt};
+    return RingShape{format, count, isCopied(gather), gather.getBulk()};
+  }
+
+  Ring makeRing(tile::GatherOp gather, const RingShape &shape, int64_t stages) {
+    return {gather, shape,
+            GatherRing::create(entry, gather.getLoc(), *shape.format,
+                               shape.count, stages, shape.copied),
+            std::nullopt};
   }
 
   /// Whether rows are read for more than their scales, and all that is read of
@@ -127,6 +163,7 @@ private:
             ring.buffers.stage(b, gather.getLoc(), index), operands, entry)))
       return failure();
     gather.erase();
+    ring.gather = nullptr;
     return success();
   }
 
@@ -162,8 +199,9 @@ private:
   /// Moves `op` up past what computes values alone, as far as its own operands
   /// allow: what stood there then runs while rows are on their way. Loads of
   /// ids pass other loads, and copies and the loop of a list before theirs;
-  /// copies, which wait for their ids, come behind them.
-  void hoist(Operation *op) {
+  /// copies, which wait for their ids, come behind them, but pass `instead`,
+  /// which does nothing where they are done.
+  void hoist(Operation *op, Operation *instead = nullptr) {
     llvm::SmallDenseSet<Operation *> needed;
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
@@ -178,7 +216,7 @@ private:
         return; // in their order
       Operation *wait = waitOf(previous);
       bool passes = isMemoryEffectFree(previous) || isPure(op) || wait ||
-                    (loads && mayFollowLoads(previous));
+                    previous == instead || (loads && mayFollowLoads(previous));
       for (Operation *each = previous; wait && each != wait;
            each = each->getPrevNode())
         passes &= !needed.contains(each);
@@ -187,11 +225,6 @@ private:
       op->moveBefore(wait ? wait : previous);
     }
   }
-
-  /// The stage of a tile, and the parity of its phase.
-  struct Turn {
-    Value stage, parity;
-  };
 
   /// The one behind `turn`.
   Turn next(OpBuilder &b, Location loc, Turn turn, int64_t stages) {
@@ -228,33 +261,59 @@ private:
     if (auto attr = loop->getAttrOfType<tile::PipelineAttr>("tile.pipeline"))
       stages = attr.getStages();
     Location loc = loop.getLoc();
-    SmallVector<Ring> rings;
+    SmallVector<RingShape> shapes;
+    SmallVector<GatherIds> loopIds;
     for (tile::GatherOp gather : gathers) {
-      auto ring = makeRing(gather, stages);
+      auto shape = shapeOf(gather);
       auto ids = GatherIds::create(loop, gather);
-      if (failed(ring) || failed(ids))
+      if (failed(shape) || failed(ids))
         return failure();
-      ring->ids = std::move(*ids);
-      rings.push_back(std::move(*ring));
+      shapes.push_back(*shape);
+      loopIds.push_back(std::move(*ids));
     }
-    int64_t warps = tilegpu::warpsAround(loop).value_or(1);
-    int64_t arrivals = 0;
-    for (const Ring &ring : rings)
-      arrivals += GatherRing::arrivals(ring.gather, warps);
-    Value full = makeBarriers(loc, "full", stages, arrivals);
-    Value empty = makeBarriers(loc, "empty", stages, 32 * warps);
-
-    // Loops around carry on what this one counts; it starts where it stopped.
     auto around = loopsAround(loop, gathers.front());
     if (failed(around))
       return failure();
+
+    Pipelined *before = nullptr;
+    if (auto last = pipelined.find(loop->getBlock());
+        last != pipelined.end() && around->empty() &&
+        last->second.serves(stages, shapes))
+      before = &last->second;
+    SmallVector<Ring> rings;
+    for (auto [i, gather] : llvm::enumerate(gathers)) {
+      rings.push_back(before ? before->rings[i]
+                             : makeRing(gather, shapes[i], stages));
+      rings.back().gather = gather;
+      rings.back().ids = loopIds[i];
+    }
+    Value full, empty;
+    if (before) {
+      full = before->full;
+      empty = before->empty;
+    } else {
+      int64_t warps = tilegpu::warpsAround(loop).value_or(1);
+      int64_t arrivals = 0;
+      for (const Ring &ring : rings)
+        arrivals += GatherRing::arrivals(ring.gather, warps);
+      full = makeBarriers(loc, "full", stages, arrivals);
+      empty = makeBarriers(loc, "empty", stages, 32 * warps);
+    }
+
+    // Loops around carry on what this one counts, and it goes on where the one
+    // before it with the same buffers has stopped.
     OpBuilder start(around->empty() ? loop : around->front());
     Turn turn{constant(start, loc, 0), constant(start, loc, 0)};
+    if (before) {
+      auto counted = before->loop.getResults().take_back(2);
+      turn = {counted[0], counted[1]};
+    }
     for (scf::ForOp &outer : *around) {
       outer = carryMore(outer, {turn.stage, turn.parity});
       auto carried = outer.getRegionIterArgs().take_back(2);
       turn = {carried[0], carried[1]};
     }
+    bool counts = before || !around->empty();
 
     Value end = loop.getUpperBound();
     auto inRange = [&, end](OpBuilder &b, Value iv) -> Value {
@@ -262,46 +321,70 @@ private:
     };
 
     // Before the loop: a tile on its way to every stage; to a single one it is
-    // sent in the loop.
+    // sent in the loop. Where the loop before has no iterations they are sent
+    // in its place, to the stages from the first on.
     OpBuilder b(loop);
-    Operation *before = loop->getPrevNode();
-    SmallVector<Value> ids;
-    Turn filled = turn;
+    Operation *last = loop->getPrevNode();
+    SmallVector<SmallVector<Value>> ids; // of a tile, those of each gather
+    SmallVector<Value> wanted;
     for (int64_t i = 0; i < stages; ++i) {
       Value iv = inductionAhead(b, loop, loop.getLowerBound(), i);
-      ids.clear();
-      for (Ring &ring : rings)
-        ids.push_back(ring.ids->at(b, loop, iv));
-      if (stages == 1)
-        break;
-      auto guard = scf::IfOp::create(b, loc, inRange(b, iv));
+      for (ids.emplace_back(); const Ring &ring : rings)
+        ids.back().push_back(ring.ids->at(b, loop, iv));
+      wanted.push_back(inRange(b, iv));
+    }
+    auto send = [&](int64_t tile, Value condition, Turn to, bool waits) {
+      auto guard = scf::IfOp::create(b, loc, condition);
       OpBuilder inner = guard.getThenBodyBuilder();
-      if (around->empty()) {
-        filled.stage = constant(inner, loc, i);
-      } else { // read in an earlier iteration of these
-        Value freed = arith::XOrIOp::create(inner, loc, filled.parity,
+      if (waits) {
+        Value freed = arith::XOrIOp::create(inner, loc, to.parity,
                                             constant(inner, loc, 1));
-        tilegpu::MBarrierWaitOp::create(inner, loc, empty, filled.stage, freed);
+        tilegpu::MBarrierWaitOp::create(inner, loc, empty, to.stage, freed);
       }
-      for (auto [ring, value] : llvm::zip(rings, ids))
-        ring.buffers.issue(inner, ring.gather, value, filled.stage, full);
-      if (!around->empty() && i + 1 < stages)
-        filled = next(b, loc, filled, stages);
+      for (auto [ring, value] : llvm::zip(rings, ids[tile]))
+        ring.buffers.issue(inner, ring.gather, value, to.stage, full);
+      return guard;
+    };
+    int64_t sent = stages > 1 ? stages : 0;
+    SmallVector<Operation *> early;
+    if (sent && before && !before->continues) {
+      Value begin = before->loop.getLowerBound(),
+            end = before->loop.getUpperBound();
+      auto compare = [&](arith::CmpIPredicate predicate) {
+        return arith::CmpIOp::create(b, loc, predicate, begin, end);
+      };
+      Value none = compare(arith::CmpIPredicate::sge);
+      for (int64_t i = 0; i < sent; ++i)
+        early.push_back(send(i, arith::AndIOp::create(b, loc, none, wanted[i]),
+                             {constant(b, loc, i), constant(b, loc, 0)},
+                             /*waits=*/false));
+      Value some = compare(arith::CmpIPredicate::slt);
+      for (Value &condition : wanted)
+        condition = arith::AndIOp::create(b, loc, some, condition);
+    }
+    Turn to = turn;
+    for (int64_t i = 0; i < sent; ++i) {
+      if (i > 0)
+        to = counts ? next(b, loc, to, stages)
+                    : Turn{constant(b, loc, i), turn.parity};
+      send(i, wanted[i], to, /*waits=*/counts);
     }
     SmallVector<Value> inits(loop.getInitArgs());
     size_t numOld = inits.size();
-    llvm::append_range(inits, ids); // of the last of these tiles
+    llvm::append_range(inits, ids.back());
     SmallVector<Operation *> prologue;
-    for (Operation *op = loop->getPrevNode(); op && op != before;
+    for (Operation *op = loop->getPrevNode(); op && op != last;
          op = op->getPrevNode())
       prologue.push_back(op);
-    // With what they follow from, in the order of the block.
+    // With what they follow from, in the order of the block; a loop that they
+    // follow from stays.
     llvm::SetVector<Operation *> behind;
     BackwardSliceOptions options;
     options.inclusive = true;
     options.omitUsesFromAbove = false;
     options.filter = [&](Operation *op) {
-      return op->getBlock() == prologue.front()->getBlock();
+      return op->getBlock() == prologue.front()->getBlock() &&
+             (op->getNumRegions() == 0 || llvm::is_contained(prologue, op));
     };
     for (Operation *op : prologue)
       (void)getBackwardSlice(op, &behind, options);
@@ -312,7 +395,7 @@ private:
     for (Operation *op : ordered)
       if (isPure(op) || isa<tile::LoadOp>(op) ||
           llvm::is_contained(prologue, op))
-        hoist(op);
+        hoist(op, llvm::is_contained(early, op) ? before->loop : nullptr);
     inits.push_back(turn.stage); // of this iteration
     inits.push_back(turn.parity);
 
@@ -345,14 +428,14 @@ private:
 
     b.setInsertionPointToStart(body);
     Value zero = constant(b, loc, 0), one = constant(b, loc, 1);
-    Value last = constant(b, loc, stages - 1);
+    Value lastStage = constant(b, loc, stages - 1);
     // The tile issued now goes to the stage that the previous iteration read:
     // stage - 1, whose parity is that of this round unless this stage is 0.
     Value atZero =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stage, zero);
     Value other = arith::XOrIOp::create(b, loc, parity, one);
     Value nextStage = arith::SelectOp::create(
-        b, loc, atZero, last, arith::SubIOp::create(b, loc, stage, one));
+        b, loc, atZero, lastStage, arith::SubIOp::create(b, loc, stage, one));
     Value emptyParity = arith::SelectOp::create(b, loc, atZero, other, parity);
     Value issues = inRange(b, inductionAhead(b, newLoop, iv, stages - 1));
     if (stages > 1) // the first iteration's is on its way
@@ -381,8 +464,8 @@ private:
     auto yield = cast<scf::YieldOp>(body->getTerminator());
     b.setInsertionPoint(yield);
     tilegpu::MBarrierArriveOp::create(b, loc, empty, stage);
-    Value atLast =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stage, last);
+    Value atLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         stage, lastStage);
     SmallVector<Value> yielded(yield.getOperands());
     llvm::append_range(yielded, nextIds);
     yielded.push_back(arith::SelectOp::create(
@@ -394,23 +477,27 @@ private:
       setLastYields(outer, counted.getResults().take_back(2));
       counted = outer;
     }
+    if (around->empty())
+      pipelined[newLoop->getBlock()] = {newLoop, stages, std::move(rings),
+                                        full,    empty,  before != nullptr};
     return success();
   }
 
   LogicalResult inPlace(ArrayRef<tile::GatherOp> gathers) {
     for (tile::GatherOp gather : gathers) {
-      auto ring = makeRing(gather, /*stages=*/1);
-      if (failed(ring))
+      auto shape = shapeOf(gather);
+      if (failed(shape))
         return failure();
+      Ring ring = makeRing(gather, *shape, /*stages=*/1);
       Location loc = gather.getLoc();
       int64_t warps = tilegpu::warpsAround(gather).value_or(1);
       Value full =
           makeBarriers(loc, "full", 1, GatherRing::arrivals(gather, warps));
       OpBuilder b(gather);
       Value zero = constant(b, loc, 0);
-      ring->buffers.issue(b, gather, gather.getIds(), zero, full);
+      ring.buffers.issue(b, gather, gather.getIds(), zero, full);
       tilegpu::MBarrierWaitOp::create(b, loc, full, zero, zero);
-      if (failed(readStage(*ring, zero)))
+      if (failed(readStage(ring, zero)))
         return failure();
     }
     return success();
@@ -423,6 +510,8 @@ private:
   Operation *mark;
   llvm::SmallDenseSet<Operation *> hoisted; ///< loads
   bool anyBulk = false;
+  /// The last in a block.
+  llvm::DenseMap<Block *, Pipelined> pipelined;
   /// Quantised fields that dots read as they are.
   llvm::DenseSet<Operation *> operands;
 };

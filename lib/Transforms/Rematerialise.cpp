@@ -16,12 +16,14 @@ namespace {
 constexpr int kMostRegisters = 64;
 /// Operations that one value may take.
 constexpr int kMostOperations = 48;
+/// Of a tile that is loaded from global memory again, registers a thread.
+constexpr int kMostLoaded = 2;
 
 /// Walks the operations behind a value twice: to see whether it can be computed
 /// again, and to do so.
 class Rematerialiser {
 public:
-  explicit Rematerialiser(OpBuilder *b) : b(b) {}
+  Rematerialiser(OpBuilder *b, bool withLoads) : b(b), withLoads(withLoads) {}
 
   /// Without a builder: `value` if it can be computed, null if not.
   Value at(Value value, const DistributedLayout &layout) {
@@ -48,6 +50,14 @@ private:
                 const DistributedLayout &layout) {
     if (isa<tilegpu::LoadSharedOp, tile::FullOp>(op))
       return cloned(op, op->getOperands(), type);
+    if (isa<tile::LoadOp>(op) && withLoads && layout.numRegs() <= kMostLoaded) {
+      if (!b)
+        return value;
+      // Beside the first one, which memory is the same for.
+      OpBuilder::InsertionGuard guard(*b);
+      b->setInsertionPointAfter(op);
+      return cloned(op, op->getOperands(), type);
+    }
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
       if (!splat || !b)
@@ -124,17 +134,18 @@ private:
     Value result;
   };
   OpBuilder *b;
+  bool withLoads;
   int operations = 0;
   SmallVector<Result> results;
 };
 
 } // namespace
 
-Value rematerialise(OpBuilder &b, Value value,
-                    const DistributedLayout &layout) {
-  if (!Rematerialiser(nullptr).at(value, layout))
+Value rematerialise(OpBuilder &b, Value value, const DistributedLayout &layout,
+                    bool withLoads) {
+  if (!Rematerialiser(nullptr, withLoads).at(value, layout))
     return {};
-  return Rematerialiser(&b).at(value, layout);
+  return Rematerialiser(&b, withLoads).at(value, layout);
 }
 
 } // namespace mlatile

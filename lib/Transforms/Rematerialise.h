@@ -18,9 +18,11 @@ namespace mlatile {
 /// come from reads of shared memory and constants alone by elementwise
 /// operations, broadcasts, transpositions and reductions inside a thread, or
 /// if that would take too many registers. The place must be one where those
-/// reads still see what they saw.
+/// reads still see what they saw. `withLoads`: also from global memory, of one
+/// or two elements a thread, loaded again beside the first time.
 mlir::Value rematerialise(mlir::OpBuilder &b, mlir::Value value,
-                          const DistributedLayout &layout);
+                          const DistributedLayout &layout,
+                          bool withLoads = false);
 
 } // namespace mlatile
 #endif

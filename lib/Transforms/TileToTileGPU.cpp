@@ -54,6 +54,19 @@ public:
   }
 
 private:
+  /// What is reduced across warps, where each warp can have all of it: a few
+  /// loads more are there sooner than what warps tell each other.
+  static Value inOneWarp(OpBuilder &b, tile::ReduceOp reduce) {
+    auto type = cast<RankedTensorType>(reduce.getOperand().getType());
+    int axis = reduce.getAxis();
+    auto lanes = columnsInLanes(layoutOf(reduce.getResult()), axis,
+                                type.getDimSize(axis));
+    if (!lanes ||
+        tilegpu::reduceWarpLayout(*lanes, axis) != layoutOf(reduce.getResult()))
+      return {};
+    return rematerialise(b, reduce.getOperand(), *lanes, /*withLoads=*/true);
+  }
+
   LogicalResult lower(tile::ReduceOp reduce) {
     OpBuilder b(reduce);
     Location loc = reduce.getLoc();
@@ -69,9 +82,16 @@ private:
     if (!partial)
       return reduce.emitOpError("cannot exchange along dimension ") << axis;
     auto sourceType = cast<RankedTensorType>(source.getType());
+    bool exchanges = partial->rank() == sourceType.getRank();
+    if (Value again = exchanges ? inOneWarp(b, reduce) : Value()) {
+      reduce.getResult().replaceAllUsesWith(
+          tilegpu::ReduceWarpOp::create(b, loc, resultType, kind, again, axis));
+      reduce.erase();
+      return success();
+    }
     Value result = tilegpu::ReduceWarpOp::create(
         b, loc, withLayout(sourceType, *partial), kind, source, axis);
-    if (partial->rank() == sourceType.getRank()) {
+    if (exchanges) {
       // One column a warp: every thread fetches all columns of its rows.
       auto partialType = cast<RankedTensorType>(result.getType());
       Value scratch = stager.alloc(loc, "reduce", partialType.getShape(),

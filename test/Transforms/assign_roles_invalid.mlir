@@ -110,3 +110,29 @@ tile.kernel @load_of_an_output warps(16) (%pool : !tile.pool<"dsv4">, %idx : !ti
   }
   tile.return
 }
+
+// -----
+
+tile.kernel @three_dimensions warps(12) (%pool : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %n : index, %x : f32,
+                                         %q : !tile.view<[N, H, D], f32>, %out : !tile.view<[H, D], f32>) attributes {tile.roles = "4+4+4"} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %o_ = tile.full %x : f32 -> tensor<16x448xf32>
+  %zero = tile.full %x : f32 -> tensor<16x32xf32>
+  // expected-error@+1 {{cannot be handed to a role: expected a tile of one or two dimensions}}
+  %q3 = tile.load %q[%c0, %c0, %c0] : !tile.view<[N, H, D], f32> -> tensor<2x16x448xf32>
+  %o = scf.for %i = %c0 to %n step %c32 iter_args(%o0 = %o_) -> (tensor<16x448xf32>) {
+    %ids = tile.load %idx[%i] : !tile.view<[W], i32> -> tensor<32xi32>
+    %rows, %ok = tile.gather %pool[%ids] : !tile.pool<"dsv4">, tensor<32xi32> -> !tile.rows<"dsv4", [32]>, tensor<32xi1>
+    %k = tile.dequant %rows nope : !tile.rows<"dsv4", [32]> -> tensor<32x448xbf16>
+    %kt = tile.transpose %k : tensor<32x448xbf16> -> tensor<448x32xbf16>
+    %q2 = tile.reduce addf %q3 along 0 : tensor<2x16x448xf32> -> tensor<16x448xf32>
+    %q16 = arith.truncf %q2 : tensor<16x448xf32> to tensor<16x448xbf16>
+    %s = tile.dot %q16, %kt, %zero : tensor<16x448xbf16>, tensor<448x32xbf16>, tensor<16x32xf32>
+    %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
+    %o1 = tile.dot %p, %k, %o0 : tensor<16x32xbf16>, tensor<32x448xbf16>, tensor<16x448xf32>
+    scf.yield %o1 : tensor<16x448xf32>
+  }
+  tile.store %o, %out[%c0, %c0] : tensor<16x448xf32>, !tile.view<[H, D], f32>
+  tile.return
+}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: mlatile-opt %s --tile-assign-layouts --tilegpu-pipeline-gathers --split-input-file | FileCheck %s
 
-// Two lists, one after the other. The ids that the second begins with are on
-// their way while the first is walked; its rows have places of their own, and
-// come behind the loop. Mbarriers of both are there before anybody uses one.
+// Two lists, one after the other, share stages. The ids that the second begins
+// with are on their way while the first is walked; its rows come behind that
+// loop, to the stages behind its last, once these are read; where the first has
+// nothing, they come in its place.
 !vid  = !tile.view<[W], i32>
 !vo   = !tile.view<[N, D], f32>
 !pool = !tile.pool<"dsv4">
@@ -12,22 +13,43 @@
 !sum  = tensor<16x64xf32>
 
 // CHECK-LABEL: tile.kernel @second_ids
-// CHECK-COUNT-4: tilegpu.mbarrier_init
+// CHECK: %[[ROWS:.+]] = tilegpu.alloc "rows"
+// CHECK-NOT: tilegpu.alloc "rows"
+// CHECK: %[[FULL:.+]] = tilegpu.alloc "full"
+// CHECK: tilegpu.mbarrier_init %[[FULL]] {count = 64
+// CHECK: %[[EMPTY:.+]] = tilegpu.alloc "empty"
+// CHECK: tilegpu.mbarrier_init %[[EMPTY]] {count = 32
 // CHECK-NEXT: tilegpu.sync cta
 // CHECK-NOT: tilegpu.mbarrier_init
+// CHECK-DAG: %[[W:.+]] = tile.dim %idx, 0
+// CHECK-DAG: %[[W2:.+]] = tile.dim %idx2, 0
 // CHECK-DAG: %[[IDS:.+]] = tile.load %idx2[%c0]
 // CHECK-DAG: %[[AHEAD:.+]] = tile.load %idx2[%{{[0-9]+}}]
-// CHECK: %[[FIRST:.+]]:{{.+}} = scf.for
+// CHECK-DAG: %[[NONE:.+]] = arith.cmpi sge, %c0, %[[W]]
+// CHECK-DAG: %[[HAS:.+]] = arith.cmpi slt, %{{.+}}, %[[W2]]
+// CHECK-DAG: %[[EARLY:.+]] = arith.andi %[[NONE]], %[[HAS]]
+// CHECK: scf.if %[[EARLY]] {
+// CHECK-NOT: tilegpu.mbarrier_wait
+// CHECK: tilegpu.stage %[[ROWS]][%c0_i32
+// CHECK: tilegpu.gather_async %kv[%[[IDS]]]{{.*}} signal %[[FULL]][%c0_i32
+// CHECK: scf.if
+// CHECK-NOT: tilegpu.mbarrier_wait
+// CHECK: tilegpu.gather_async %kv[%[[AHEAD]]]{{.*}} signal %[[FULL]][%c1_i32
+// CHECK: %[[FIRST:.+]]:4 = scf.for
 // CHECK: tilegpu.gather_async %kv[
 // CHECK: scf.yield
 // CHECK-NOT: tile.load
 // CHECK: scf.if
-// CHECK: tilegpu.gather_async %kv[%[[IDS]]]
+// CHECK: %[[FREED:.+]] = arith.xori %[[FIRST]]#3,
+// CHECK: tilegpu.mbarrier_wait %[[EMPTY]][%[[FIRST]]#2], %[[FREED]]
+// CHECK: tilegpu.stage %[[ROWS]][%[[FIRST]]#2]
+// CHECK: tilegpu.gather_async %kv[%[[IDS]]]{{.*}} signal %[[FULL]][%[[FIRST]]#2]
 // CHECK-NOT: tile.load
 // CHECK: scf.if
-// CHECK: tilegpu.gather_async %kv[%[[AHEAD]]]
+// CHECK: tilegpu.mbarrier_wait %[[EMPTY]][%[[NEXT:.+]]], %
+// CHECK: tilegpu.gather_async %kv[%[[AHEAD]]]{{.*}} signal %[[FULL]][%[[NEXT]]]
 // CHECK-NOT: tile.load
-// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[FIRST]]#0, %{{.+}} = %[[AHEAD]],
+// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[FIRST]]#0, %{{.+}} = %[[AHEAD]], %{{.+}} = %[[FIRST]]#2, %{{.+}} = %[[FIRST]]#3)
 tile.kernel @second_ids warps(1) (%kv : !pool, %idx : !vid, %idx2 : !vid, %o : !vo) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
@@ -152,5 +174,48 @@ tile.kernel @from_the_first warps(1) (%kv : !pool, %idx : !vid, %idx2 : !vid, %o
     %k = tile.dequant %rows rope : !rows -> tensor<16x64xbf16>
     tile.store %k, %o[%n, %c0] : tensor<16x64xbf16>, !tile.view<[N, D], bf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+
+// -----
+
+// Rows of another shape have a ring of their own, and wait for the loop.
+!vid  = !tile.view<[W], i32>
+!vo   = !tile.view<[N, D], f32>
+!pool = !tile.pool<"dsv4">
+!kr   = tensor<16x64xbf16>
+!sum  = tensor<16x64xf32>
+
+// CHECK-LABEL: tile.kernel @another_format
+// CHECK-COUNT-2: tilegpu.alloc "rows"
+// CHECK: %[[FIRST:.+]]:4 = scf.for
+// CHECK: scf.yield
+// CHECK: scf.if
+// CHECK-NOT: tilegpu.mbarrier_wait
+// CHECK: tilegpu.gather_async %kv2[
+// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[FIRST]]#0, %{{.+}} = %{{.+}}, %{{.+}} = %c0_i32{{.*}}, %{{.+}} = %c0_i32
+tile.kernel @another_format warps(1) (%kv : !pool, %kv2 : !tile.pool<"dsv3_2">, %idx : !vid, %idx2 : !vid, %o : !vo) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %W = tile.dim %idx, 0 : !vid
+  %zero = tile.full %f0 : f32 -> !sum
+  %a = scf.for %n = %c0 to %W step %c16 iter_args(%s = %zero) -> (!sum) {
+    %ids = tile.load %idx[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    %k = tile.dequant %rows rope : !tile.rows<"dsv4", [16]> -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %b = scf.for %n = %c0 to %W step %c16 iter_args(%s = %a) -> (!sum) {
+    %ids = tile.load %idx2[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv2[%ids] : !tile.pool<"dsv3_2">, tensor<16xi32> -> !tile.rows<"dsv3_2", [16]>, tensor<16xi1>
+    %k = tile.dequant %rows rope : !tile.rows<"dsv3_2", [16]> -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %b, %o[%c0, %c0] : !sum, !vo
   tile.return
 }

@@ -114,3 +114,52 @@ tile.kernel @narrow warps(1) (%kv: !tile.pool<"dsv4">, %q: !tile.view<[M, K], bf
   tile.store %u, %out[%zero, %zero] : tensor<64x32xf32>, !tile.view<[C, H], f32>
   tile.return
 }
+
+// -----
+
+// A sum of what follows from loads, whose rows stand in all warps as those of the
+// large tile do: every warp loads all of it again, beside the first load, an
+// element a lane. Two elements a lane are the most; others are exchanged.
+// CHECK-LABEL: tile.kernel @loaded
+// CHECK: tilegpu.alloc "reduce" : !tilegpu.buffer<4x1x128xf32
+// CHECK-NOT: tilegpu.alloc
+// CHECK: %[[X:.+]] = tile.load %x[%c0, %c0] {{.*}} -> tensor<16x1xf32, #[[SPREAD:.+]]>
+// CHECK-NEXT: %[[AGAIN:.+]] = tile.load %x[%c0, %c0] {{.*}} -> tensor<16x1xf32, #[[LANES:.+]]>
+// CHECK: %[[E:.+]] = math.exp2 %[[X]] : tensor<16x1xf32, #[[SPREAD]]>
+// CHECK: %[[F:.+]] = math.exp2 %[[AGAIN]] : tensor<16x1xf32, #[[LANES]]>
+// CHECK-NEXT: tilegpu.reduce_warp addf %[[F]] along 0 : tensor<16x1xf32, #[[LANES]]> -> tensor<1xf32
+// CHECK: tile.broadcast %[[E]] along 2
+// CHECK: tilegpu.reduce_warp addf %{{.+}} along 0 : tensor<16x1x128xf32, #{{.+}}> -> tensor<4x1x128xf32
+// CHECK-LABEL: tile.kernel @more
+// CHECK: tilegpu.alloc "reduce" : !tilegpu.buffer<4x1xf32
+// CHECK: tile.load %x
+// CHECK-NOT: tile.load %x
+// CHECK: tilegpu.store_shared
+tile.kernel @loaded warps(4) (%x: !tile.view<[M, N], f32>, %p: !tile.view<[M, N, K], f32>, %out: !tile.view<[M], f32>,
+                            %y: !tile.view<[N, K], f32>) {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%c0, %c0] : !tile.view<[M, N], f32> -> tensor<16x1xf32>
+  %e = math.exp2 %a : tensor<16x1xf32>
+  %sum = tile.reduce addf %e along 0 : tensor<16x1xf32> -> tensor<1xf32>
+  tile.store %sum, %out[%c0] : tensor<1xf32>, !tile.view<[M], f32>
+  %b = tile.load %p[%c0, %c0, %c0] : !tile.view<[M, N, K], f32> -> tensor<16x1x128xf32>
+  %w = tile.broadcast %e along 2 : tensor<16x1xf32> -> tensor<16x1x128xf32>
+  %c = arith.mulf %b, %w : tensor<16x1x128xf32>
+  %all = tile.reduce addf %c along 0 : tensor<16x1x128xf32> -> tensor<1x128xf32>
+  tile.store %all, %y[%c0, %c0] : tensor<1x128xf32>, !tile.view<[N, K], f32>
+  tile.return
+}
+tile.kernel @more warps(4) (%x: !tile.view<[M, N], f32>, %p: !tile.view<[M, N, K], f32>, %out: !tile.view<[M], f32>,
+                            %y: !tile.view<[N, K], f32>) {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%c0, %c0] : !tile.view<[M, N], f32> -> tensor<128x1xf32>
+  %e = math.exp2 %a : tensor<128x1xf32>
+  %sum = tile.reduce addf %e along 0 : tensor<128x1xf32> -> tensor<1xf32>
+  tile.store %sum, %out[%c0] : tensor<1xf32>, !tile.view<[M], f32>
+  %b = tile.load %p[%c0, %c0, %c0] : !tile.view<[M, N, K], f32> -> tensor<128x1x128xf32>
+  %w = tile.broadcast %e along 2 : tensor<128x1xf32> -> tensor<128x1x128xf32>
+  %c = arith.mulf %b, %w : tensor<128x1x128xf32>
+  %all = tile.reduce addf %c along 0 : tensor<128x1x128xf32> -> tensor<1x128xf32>
+  tile.store %all, %y[%c0, %c0] : tensor<1x128xf32>, !tile.view<[N, K], f32>
+  tile.return
+}

@@ -106,6 +106,14 @@ def test_the_ir_of_a_kernel_in_a_folder(tmp_path):
         shutil.rmtree(folder)
 
 
+def test_the_page_names_files_that_are_there(tmp_path):
+    page = pathlib.Path(__file__).parents[2] / "docs" / "WriteAKernel.md"
+    named = set(re.findall(r"`(\d\d-[\w-]+\.mlir)`", page.read_text()))
+    compiled = mlatile.compile(mlatile.plan(**PROBLEM, num_splits=1), dump_dir=tmp_path)
+    written = {path.name for path in (tmp_path / compiled.parts[0].name).iterdir()}
+    assert len(named) >= 4 and named <= written, named - written
+
+
 def test_the_ir_of_all_kernels_of_a_process(tmp_path):
     script = f"import mlatile; mlatile.compile(mlatile.plan(**{PROBLEM!r}, num_splits=2, num_sms=1)).ptx"
     subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"MLATILE_DUMP_DIR": str(tmp_path)})

@@ -112,8 +112,7 @@ int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
   int64_t byShared =
       target.sharedBytesPerSM /
       (sharedBytes + target.sharedBytesPerSM - target.sharedBytesPerBlock);
-  int64_t byRegisters =
-      target.registersPerSM / (32 * warps * registerBudget(carried));
+  int64_t byRegisters = ctasByRegisters(registerBudget(carried), warps);
   return std::max<int64_t>(
       1, std::min({byShared, byRegisters, int64_t(target.maxBlocksPerSM)}));
 }

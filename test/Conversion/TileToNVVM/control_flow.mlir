@@ -11,7 +11,7 @@
 // CHECK-NOT: insertvalue
 // PTX-LABEL: .entry loop(
 // PTX: .reqntid 32
-// PTX: .minnctapersm 19
+// PTX: .minnctapersm 16
 tile.kernel @loop warps(1) (%src: !tile.view<[T, 64], f32>, %n: index, %flag: i1) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

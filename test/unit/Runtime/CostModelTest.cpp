@@ -187,10 +187,29 @@ TEST(CostModel, MergesTakeRounds) {
   merge.joins = true;
   EXPECT_NEAR(us(merge), kLaunch + 3.6 + 2.0, 1e-9);
   merge.joins = false;
-  merge.clusters = true;
-  EXPECT_NEAR(us(merge), kLaunch + 3.6 + 1.9, 1e-9);
+  merge.cluster = 4;
+  EXPECT_NEAR(us(merge), kLaunch + 1.8, 1e-9);
   merge.barriers = 2;
-  EXPECT_NEAR(us(merge), kLaunch + 3.6 + 1.9 + 0.35, 1e-9);
+  EXPECT_NEAR(us(merge), kLaunch + 1.8 + 0.35, 1e-9);
+}
+
+/// More than half of the SMs are not there for clusters of more than two, one
+/// CTA on each: then some have two.
+TEST(CostModel, ClustersStandTogether) {
+  LaunchWork alone = work(), crowded = work();
+  alone.sharedBytes = crowded.sharedBytes = 40'000;
+  alone.instructions = crowded.instructions = 2700;
+  alone.grid = 48;
+  crowded.grid = 96; // of 100 SMs
+  double apart = us(alone);
+  EXPECT_EQ(us(crowded), apart);
+  crowded.cluster = 2;
+  EXPECT_EQ(us(crowded), apart);
+  alone.cluster = crowded.cluster = 4;
+  EXPECT_EQ(us(alone), apart);
+  EXPECT_GT(us(crowded), apart * 1.02);
+  crowded.sharedBytes = 100'000; // no SM has place for two
+  EXPECT_EQ(us(crowded), apart);
 }
 
 /// They begin once for all of their items.
@@ -344,8 +363,7 @@ TEST(KernelWork, SplitsLeaveF16) {
   EXPECT_EQ(merge->l2Bytes - merge->memoryBytes, kHeads * 2 * kPartial);
 }
 
-/// Warps that share the splits of a head wait for each other thrice a round;
-/// those of a split, for its largest elements.
+/// Warps that share the splits of a head wait for each other twice a round.
 TEST(KernelWork, BarriersOutsideOfLoops) {
   auto merge = [](const char *heads, const char *columns, const char *warps,
                   int64_t splits) {
@@ -354,20 +372,20 @@ TEST(KernelWork, BarriersOutsideOfLoops) {
                         problem(), splits)
         ->barriers;
   };
-  EXPECT_EQ(merge("1", "512", "4", 8), 3);
-  EXPECT_EQ(merge("1", "512", "4", 9), 6);
+  EXPECT_EQ(merge("1", "512", "4", 8), 2);
+  EXPECT_EQ(merge("1", "512", "4", 9), 4);
   EXPECT_EQ(merge("1", "512", "2", 9), 0); // all warps for one split
   EXPECT_EQ(merge("2", "512", "4", 8), 0); // each has a head
-  EXPECT_EQ(merge("1", "128", "4", 8), 3);
+  EXPECT_EQ(merge("1", "128", "4", 8), 2);
   EXPECT_EQ(merge("1", "128", "1", 8), 0);
   std::map<std::string, std::string> params = {
       {"FMT", "dsv4"}, {"BH", "16"}, {"BN", "32"}, {"WARPS", "4"}};
   EXPECT_EQ(estimateWork("decode", params, problem(), 1)->barriers, 0);
-  EXPECT_EQ(estimateWork("decode", params, problem(), 9)->barriers, 4);
+  EXPECT_EQ(estimateWork("decode", params, problem(), 9)->barriers, 0);
   // Two rounds of two slices each.
   params["SLICES"] = "true";
   params["MERGE_BD"] = "512";
-  EXPECT_EQ(estimateWork("decode", params, problem(), 9)->barriers, 4 + 4 * 3);
+  EXPECT_EQ(estimateWork("decode", params, problem(), 9)->barriers, 4 * 2);
 }
 
 TEST(KernelWork, ClustersStoreNothingBetween) {
@@ -382,7 +400,7 @@ TEST(KernelWork, ClustersStoreNothingBetween) {
   EXPECT_LT(joined->l2Bytes, stored->l2Bytes);
   EXPECT_GT(joined->memoryBytes, stored->memoryBytes);
   EXPECT_FALSE(joined->joins);
-  EXPECT_TRUE(joined->clusters);
+  EXPECT_EQ(joined->cluster, 5);
   // Four parts for five CTAs; eight of two heads are two for some.
   EXPECT_EQ(joined->mergeRounds, 1);
   params["JOIN"] = "2";

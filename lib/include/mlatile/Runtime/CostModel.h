@@ -59,7 +59,7 @@ struct LaunchWork {
   int64_t mergeRounds = 0;
   int64_t barriers = 0;   ///< of a CTA, outside of the loops
   bool joins = false;     ///< its CTAs wait for each other before they merge
-  bool clusters = false;  ///< they do in clusters
+  int64_t cluster = 1;    ///< CTAs of a cluster, which merge what they have
   bool dependent = false; ///< begins while the launch before it ends
   bool persistent =
       false;              ///< as many CTAs as run at once share those of `grid`

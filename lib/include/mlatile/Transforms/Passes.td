@@ -170,7 +170,19 @@ def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
     }
     ```
     Loops around carry stage and phase on: the copies before the loop then go to
-    the stages from the carried one on, and wait for `empty` too.
+    the stages from the carried one on, and wait for `empty` too. So does a loop
+    that follows another one in its block with the same stages of the same rows:
+    it takes its ring and goes on where that stopped. Where the first of them has
+    no iterations the copies of the second are sent in its place, before whatever
+    stands in front of it:
+    ```mlir
+    scf.if (first list has a tile) { gather_async %pool[%ids] ... stage 0 }
+    scf.if (second list has one, and the first none) { gather_async %pool2[%ids2] ... stage 0 }
+    ... the query
+    %r:2 = scf.for ... // the first list; stage and phase
+    scf.if (both have) { mbarrier_wait %empty[%r#0] ; gather_async %pool2[%ids2] ... stage %r#0 }
+    scf.for ... iter_args(%stage = %r#0, %phase = %r#1) // the second list
+    ```
 
     The slot ids may depend on the loop only through its induction variable, and
     nothing in the loop may write the views that they are loaded from (two
@@ -213,6 +225,41 @@ def LowerPeers : Pass<"tilegpu-lower-peers", "::mlir::ModuleOp"> {
     threads.
   }];
   let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect"];
+}
+
+def SinkExchanges : Pass<"tilegpu-sink-exchanges", "::mlir::ModuleOp"> {
+  let summary = "warps meet once for exchanges that do not depend on each other";
+  let description = [{
+    A reduction across warps, or a small tile that changes its layout, goes
+    through shared memory. Its second half, which reads what the warps have
+    stored, moves to its first use. First halves of others then stand before it,
+    and one barrier, which `tilegpu-insert-syncs` puts before the first read,
+    serves all.
+
+    Before:
+    ```mlir
+    tilegpu.store_shared %a_of_warp, %scratch0
+    %a_all = tilegpu.load_shared %scratch0
+    %a = tilegpu.reduce_warp maximumf %a_all along 1
+    tilegpu.store_shared %b_of_warp, %scratch1
+    %b_all = tilegpu.load_shared %scratch1
+    %b = tilegpu.reduce_warp maximumf %b_all along 1
+    %both = arith.maximumf %a, %b
+    ```
+    After:
+    ```mlir
+    tilegpu.store_shared %a_of_warp, %scratch0
+    tilegpu.store_shared %b_of_warp, %scratch1
+    %a_all = tilegpu.load_shared %scratch0
+    %a = tilegpu.reduce_warp maximumf %a_all along 1
+    %b_all = tilegpu.load_shared %scratch1
+    %b = tilegpu.reduce_warp maximumf %b_all along 1
+    %both = arith.maximumf %a, %b
+    ```
+    Only within a block, and only of buffers of 4 KiB at most that one store
+    fills.
+    Preconditions: `tile-to-tilegpu`; no barrier stands yet.
+  }];
 }
 
 def PlanShared : Pass<"tilegpu-plan-shared", "::mlir::ModuleOp"> {
