@@ -262,6 +262,17 @@ Result DistributedLayout::blocked(const Coords &shape, int elementBytes,
     lane.push_back(next(0));
   for (int step = 1; step < numWarps; step *= 2)
     warp.push_back(next(0));
+  if (rank == 3) {
+    // Warps have the lowest bits of a plane's number and registers the highest,
+    // so that planes are added in the same order by any number of each.
+    std::vector<Coords *> planes;
+    for (Bases *bases : {&warp, &lane})
+      for (Coords &basis : *bases)
+        if (basis.front())
+          planes.push_back(&basis);
+    for (size_t bit = 0; bit < planes.size(); ++bit)
+      planes[bit]->front() = int64_t{1} << bit;
+  }
   Coords reps;
   for (int d = 0; d < rank; ++d)
     reps.push_back(shape[d] / block[d]);

@@ -244,8 +244,7 @@ size_t Chooser::best() const {
 
 /// The ways of a kernel in one mode. By its name a kernel is asked for in its
 /// own tile, and in its nearest mode (below): neither depends on how many rows
-/// a call has. Without splits, nor do the bits of a row; with more than 8, the
-/// merge is chosen by how many rows there are (MergePlan.cpp).
+/// a call has, nor do the bits of a row, in one number of splits.
 void Chooser::addMode(const Implementation &kernel, const Problem &inMode) {
   std::vector<Tiles> all = {tilesOf(kernel.name, inMode)};
   if (problem.kernel == "auto")

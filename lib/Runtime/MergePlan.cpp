@@ -13,15 +13,17 @@
 namespace mlatile {
 namespace {
 // Tiles of the merge. It takes the first with which all of its CTAs run at
-// once, so many on an SM; else the last. Warps of a head share the splits;
-// where those are few a thread has them all, or each second, and no warp waits
-// for others.
-constexpr int64_t kMergeWarps = 4, kMergeResident = 4, kFewParts = 4;
+// once, so many on an SM; else the last. All of them have all splits at once,
+// so that the bits of a row do not depend on how many there are; only beyond 32
+// splits there are rounds. Warps of a head share the splits; where those are
+// few a thread has them all, or each second, and no warp waits for others.
+constexpr int64_t kMergeWarps = 4, kMergeResident = 4, kFewParts = 4,
+                  kMostAtOnce = 32, kLeastColumns = 64;
 constexpr struct {
   int64_t heads, columns;
   int64_t atOnce; ///< most splits that are loaded before they are added
 } kMergeTiles[] = {
-    {1, 128, 32}, {1, 256, 16}, {1, 512, 8}, {2, 512, 8}, {4, 512, 2}};
+    {1, 128, kMostAtOnce}, {1, 256, 16}, {1, 512, 8}, {2, 512, 8}, {4, 512, 2}};
 
 // In the order in which they are taken where times are equal.
 constexpr MergeForm kForms[] = {
@@ -46,8 +48,7 @@ MergeTile mergeTile(const Problem &problem, int64_t numSMs, int64_t splits) {
   int64_t value = formatNamed("kv_format", problem.kvFormat).dimV();
   MergeTile tile{};
   for (auto [heads, columns, atOnce] : kMergeTiles) {
-    // Several heads come out even, and have all splits at once.
-    if (heads > 1 && (problem.numHeads % heads || splits > atOnce))
+    if (problem.numHeads % heads || std::min(splits, kMostAtOnce) > atOnce)
       continue;
     tile = {heads, std::min(columns, value), kMergeWarps,
             splitsAtOnce(splits, atOnce)};
@@ -188,6 +189,12 @@ std::map<std::string, std::string> joinParams(const MergeForm &form,
   int64_t columns =
       tiles.outputWarps() * 32 * (form.clusters ? kPeerVector : kMergeVector);
   const CacheFormat &format = formatNamed("kv_format", problem.kvFormat);
+  if (!form.clusters && hasParameter(problem, "AT_ONCE")) {
+    // All splits at once, as in a launch of its own.
+    int64_t atOnce = splitsAtOnce(splits, kMostAtOnce);
+    params["AT_ONCE"] = std::to_string(atOnce);
+    columns = std::max(columns * kFewParts / atOnce, kLeastColumns);
+  }
   params["MERGE_BD"] =
       std::to_string(std::min<int64_t>(columns, format.dimV()));
   if (form.clusters) {

@@ -37,11 +37,10 @@ TILES = [(1, 128, 1, 8), (1, 128, 4, 32), (1, 256, 1, 4), (1, 256, 4, 16), (1, 5
 
 @pytest.mark.parametrize("kv_format,splits", [("dsv4", 2), ("dsv4", 3), ("dsv4", 8), ("dsv4", 13), ("dsv4", 32), ("dots3_swa", 5)])
 def test_all_tiles(kv_format, splits):
-    """Splits that are all there at once are added in one order, however many places are left over and whoever adds them;
-    only those that lanes and all of the warps share in another one."""
+    """Splits that are all there at once are added in one order, however many places are left over and whoever adds them."""
     work = Splits(case_of(18, 2, kv_format=kv_format), splits, **lowered_kernels.planned_params(kv_format))
     work.decode()
-    shared, others = [], []
+    whole = []
     for heads, columns, warps, most in TILES:
         for count in (2, 4, 8, 16, 32):
             if count > most:
@@ -50,13 +49,14 @@ def test_all_tiles(kv_format, splits):
             comparison = form[2].compare(lse=True)
             assert comparison, (heads, columns, warps, count, comparison.text)
             if count >= splits:
-                (shared if columns == 128 and warps == 4 else others).append(form)
-    if splits <= 8:
-        others.append(work.slices())
-        assert len(others) >= 5
-    for forms in (shared, others):
-        assert all(same(form, forms[0]) for form in forms[1:])
-    assert shared
+                whole.append(form)
+    # As a plan does: the wider the fewer splits there are.
+    at_once = next(count for count in (2, 4, 8, 16, 32) if count >= splits)
+    tile = lowered_kernels.planned_params(kv_format) | dict(AT_ONCE=at_once, MERGE_BD=4096 // max(at_once, 8))
+    whole.append(Splits(work.case, splits, **tile).slices())
+    assert len(whole) >= (6 if splits <= 8 else 2)
+    for form in whole[1:]:
+        assert same(form, whole[0])
 
 
 @pytest.mark.parametrize("count", [1, 3, 5, 7, 31])

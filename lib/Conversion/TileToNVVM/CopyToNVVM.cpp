@@ -45,14 +45,6 @@ private:
     return LLVM::ConstantOp::create(rewriter, loc, type, value);
   }
 
-  /// Where register `reg` is read, or something that can be.
-  Value source(int reg, Value mask) {
-    Value pointer = access.address(reg);
-    return mask ? LLVM::SelectOp::create(rewriter, loc, mask, pointer,
-                                         access.firstInRange())
-                : pointer;
-  }
-
   void copyPieces() {
     access.startPath();
     Type i32 = rewriter.getI32Type();
@@ -63,8 +55,9 @@ private:
       if (mask)
         bytes = LLVM::SelectOp::create(rewriter, loc, mask, bytes,
                                        constant(i32, 0));
-      NVVM::CpAsyncOp::create(rewriter, loc, move.address(i), source(reg, mask),
-                              kPiece, NVVM::LoadCacheModifierKind::CG, bytes);
+      NVVM::CpAsyncOp::create(rewriter, loc, move.address(i),
+                              access.readable(reg, mask), kPiece,
+                              NVVM::LoadCacheModifierKind::CG, bytes);
     }
   }
 
@@ -76,8 +69,8 @@ private:
       for (int e = 0; e < move.width(); ++e) {
         int reg = i * move.width() + e;
         Value mask = access.mask(reg, /*whole=*/false);
-        Value value = LLVM::LoadOp::create(rewriter, loc, element,
-                                           source(reg, mask), access.bytes());
+        Value value = LLVM::LoadOp::create(
+            rewriter, loc, element, access.readable(reg, mask), access.bytes());
         if (mask)
           value = LLVM::SelectOp::create(rewriter, loc, mask, value, none);
         LLVM::StoreOp::create(

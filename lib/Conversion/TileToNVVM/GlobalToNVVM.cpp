@@ -115,21 +115,17 @@ SmallVector<Value> emitLoads(ConversionPatternRewriter &b, Location loc,
   for (int i = 0; i < access.registers(); i += width) {
     int reg = access.registerAt(i);
     Value mask = access.mask(reg, whole);
-    Value pointer = access.address(reg);
     // Ids, which loops load ahead.
     if (mask && access.registers() == 1 && words.perWord == 1) {
-      results.push_back(
-          loadIf(b, loc, mask, words.element, pointer, access.bytes(), pad));
+      results.push_back(loadIf(b, loc, mask, words.element, access.address(reg),
+                               access.bytes(), pad));
       continue;
     }
-    if (mask)
-      pointer =
-          LLVM::SelectOp::create(b, loc, mask, pointer, access.firstInRange());
     Type word = width == 1 ? words.element : words.type(b);
     Type type =
         wordsPerVector > 1 ? VectorType::get(wordsPerVector, word) : word;
-    Value loaded =
-        LLVM::LoadOp::create(b, loc, type, pointer, width * access.bytes());
+    Value loaded = LLVM::LoadOp::create(
+        b, loc, type, access.readable(reg, mask), width * access.bytes());
     if (mask && !padWord)
       padWord = width == 1 ? pad
                            : words.make(b, loc,

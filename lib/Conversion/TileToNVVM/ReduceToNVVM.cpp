@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tilegpu.reduce_warp: the registers of a thread as a balanced tree, then one
-// butterfly step (PTX ISA, "shfl.sync") a lane bit along the axis.
+// tilegpu.reduce_warp: the registers of a thread as a balanced tree of halves,
+// then one butterfly step (PTX ISA, "shfl.sync") a lane bit along the axis, the
+// highest first. So where registers hold the highest bits of a coordinate, then
+// lanes, the tree is that of the coordinate, whoever has what.
 #include "TilePattern.h"
 #include "mlatile/Conversion/TileToNVVM/Patterns.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
@@ -97,7 +99,7 @@ struct ReduceWarpPattern : TilePattern<tilegpu::ReduceWarpOp> {
           values[i] = combine(rewriter, loc, op.getKind(), values[i],
                               values[i + (n + 1) / 2]);
       Value sum = values.front();
-      for (int bit = 0; bit < 5; ++bit)
+      for (int bit = 4; bit >= 0; --bit)
         if (across->laneMask >> bit & 1)
           sum = combine(rewriter, loc, op.getKind(), sum,
                         exchange(rewriter, loc, sum, bit));

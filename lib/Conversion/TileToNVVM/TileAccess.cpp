@@ -155,6 +155,13 @@ Value TileAccess::address(int reg) {
                              ArrayRef<LLVM::GEPArg>{int32_t(offsets.back())});
 }
 
+Value TileAccess::readable(int reg, Value mask) {
+  Value pointer = address(reg);
+  return mask ? LLVM::SelectOp::create(builder, loc, mask, pointer,
+                                       firstInRange())
+              : pointer;
+}
+
 Value TileAccess::firstInRange() {
   Arith a{builder, loc};
   if (!first) {

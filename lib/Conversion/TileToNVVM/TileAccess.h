@@ -53,8 +53,9 @@ public:
   /// Equal masks are the same value. Null for "true".
   mlir::Value mask(int reg, bool whole);
   mlir::Value address(int reg);
-  /// Address of the first element in range; only where anyInRange().
-  mlir::Value firstInRange();
+  /// The same where `mask` is true, else that of the first element in range;
+  /// only where anyInRange().
+  mlir::Value readable(int reg, mlir::Value mask);
 
 private:
   using Coords = DistributedLayout::Coords;
@@ -65,6 +66,7 @@ private:
   /// `pointer` plus `count` (i64) steps along tile dim `dim`; negative dims are
   /// those of the view before the tile's.
   mlir::Value moved(mlir::Value pointer, int dim, mlir::Value count);
+  mlir::Value firstInRange();
   void findBox(mlir::ValueRange indices, mlir::Value limit);
 
   mlir::ConversionPatternRewriter &builder;

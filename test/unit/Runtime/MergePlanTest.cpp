@@ -83,18 +83,15 @@ TEST(MergePlan, WarpsBySplits) {
   EXPECT_EQ(warps(rowsOf(16, 64), 2), 4); // heads for all of them
 }
 
-/// All splits at once as far as registers allow; several heads only with all.
+/// All splits at once, up to 32, however many rows there are: what a row's bits
+/// follow from. Several heads up to eight.
 TEST(MergePlan, SplitsAtOnce) {
   const std::pair<int64_t, int64_t> few[] = {
       {2, 2}, {3, 4}, {5, 8}, {9, 16}, {16, 16}, {17, 32}, {33, 32}, {64, 32}};
   for (auto [splits, atOnce] : few) {
-    EXPECT_EQ(mergeOf(rowsOf(1, 16), splits).atOnce, atOnce) << splits;
-    EXPECT_EQ(mergeOf(rowsOf(4, 64), splits).atOnce,
-              std::min<int64_t>(atOnce, 16))
-        << splits;
-    EXPECT_EQ(mergeOf(rowsOf(8, 64), splits).atOnce,
-              std::min<int64_t>(atOnce, 8))
-        << splits;
+    for (int64_t rows : {1, 4, 8, 64, 2048})
+      EXPECT_EQ(mergeOf(rowsOf(rows, 64), splits).atOnce, atOnce)
+          << rows << " rows in " << splits;
     EXPECT_EQ(mergeOf(rowsOf(16, 64), splits).heads, splits <= 8 ? 2 : 1)
         << splits;
   }
@@ -112,6 +109,24 @@ TEST(MergePlan, NarrowerOnOtherCards) {
   EXPECT_EQ(plan(p)->launches.at(1).kernel.params.at("BD"), "256");
   p.numSMs = 1024;
   EXPECT_EQ(plan(p)->launches.at(1).kernel.params.at("BD"), "128");
+}
+
+/// Slices have all splits at once too, over fewer columns the more there are.
+TEST(MergePlan, SlicesHaveAllSplitsAtOnce) {
+  const std::tuple<int64_t, const char *, const char *> cases[] = {
+      {2, "2", "512"},   {8, "8", "512"},   {9, "16", "256"},
+      {17, "32", "128"}, {40, "32", "128"},
+  };
+  for (auto [splits, atOnce, columns] : cases) {
+    Problem p = rowsOf(1, 16);
+    p.kernel = "decode";
+    p.merge = "slices";
+    p.numSplits = splits;
+    std::map<std::string, std::string> params =
+        plan(p)->launches.at(0).kernel.params;
+    EXPECT_EQ(params.at("AT_ONCE"), atOnce) << splits;
+    EXPECT_EQ(params.at("MERGE_BD"), columns) << splits;
+  }
 }
 
 /// No wider than the value; in slices and clusters 16 bytes of each thread.
