@@ -40,7 +40,7 @@ constexpr double kLaunch = 1.6e-6;
 constexpr double kMergeRound = 1.2e-6;
 /// Of a CTA's start that a persistent one has not for each item.
 constexpr double kPersistentGain = 1.5e-6;
-constexpr double kJoin = 2.0e-6;        ///< partials stored, counted, all there
+constexpr double kJoin = 1.2e-6; ///< partials stored, counted, all there
 constexpr double kClusterRound = 0.6e-6; ///< out of shared memory
 /// Larger clusters do not spread evenly over more than half of the SMs: some
 /// SMs have one CTA more.
@@ -259,7 +259,8 @@ int64_t residentCtas(const LaunchWork &work, const Card &card) {
   resident = std::min(resident, target->sharedBytesPerSM /
                                     (work.sharedBytes + kReservedShared));
   if (work.registers > 0)
-    resident = std::min(resident, ctasByRegisters(work.registers, warps));
+    resident = std::min(resident, ctasByRegisters(target->registersPerSM,
+                                                  work.registers, warps));
   return resident;
 }
 

@@ -18,7 +18,7 @@ namespace {
 // splits there are rounds. Warps of a head share the splits; where those are
 // few a thread has them all, or each second, and no warp waits for others.
 constexpr int64_t kMergeWarps = 4, kMergeResident = 4, kFewParts = 4,
-                  kMostAtOnce = 32, kLeastColumns = 64;
+                  kMostAtOnce = 32, kLeastColumns = 64; // a line of f16
 constexpr struct {
   int64_t heads, columns;
   int64_t atOnce; ///< most splits that are loaded before they are added
@@ -102,7 +102,8 @@ int64_t residentCtas(const Problem &problem, const Plan &plan,
     int64_t threads = std::max<int64_t>(work->threads, 32);
     int64_t shared =
         work->sharedBytes + work->sharedBytes / 4 + kReservedShared;
-    each = std::min({ctasByRegisters(kMostRegisters, ceilDiv(threads, 32)),
+    each = std::min({ctasByRegisters(target.registersPerSM, kMostRegisters,
+                                     ceilDiv(threads, 32)),
                      target.sharedBytesPerSM / shared,
                      target.maxThreadsPerSM / threads,
                      int64_t{target.maxBlocksPerSM}});
@@ -137,7 +138,9 @@ std::optional<std::string> declineSlices(const Problem &problem,
 }
 
 /// Asked for by name, clusters are taken wherever they run; else where targets
-/// gain from them, on grids that do not wait for places of whole clusters.
+/// gain from them, on grids that do not wait for places of whole clusters. They
+/// join sums that no store has rounded, so that a number of splits which is
+/// asked for does not get them by chance.
 std::optional<std::string> declineCluster(const Problem &problem,
                                           const Plan &plan, const Tiles &tiles,
                                           int64_t splits) {
@@ -156,6 +159,9 @@ std::optional<std::string> declineCluster(const Problem &problem,
     return std::nullopt;
   if (!targetNamed(plan.target).has(Feature::FastClusters))
     return "target " + plan.target + " gains nothing from clusters";
+  if (problem.numSplits)
+    return "the bits of a number of splits that is asked for would depend on "
+           "how many rows there are";
   if (int64_t grid = rowCtas(problem, tiles) * splits; grid > plan.numSMs)
     return "clusters of " + std::to_string(grid) + " CTAs would wait for the " +
            std::to_string(plan.numSMs) + " SMs";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CarriedValues.h"
 #include "GatheredReads.h"
+#include "PipelineState.h"
 #include "QuantisedOperands.h"
 #include "mlatile/Analysis/SharedLayout.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
@@ -26,11 +27,6 @@ struct Channel {
   GatherRing rows;           ///< of a channel of gathered rows
   SmallVector<Value> values; ///< else one ring a value
   Value full, empty;
-};
-
-/// The place of the next record, and the parity of its phase.
-struct Turn {
-  Value stage, parity;
 };
 
 /// Masks travel as bytes.
@@ -60,10 +56,6 @@ public:
 private:
   using Role = std::pair<RolesOp, unsigned>;
 
-  Value constant(OpBuilder &b, Location loc, int64_t value) {
-    return arith::ConstantIntOp::create(b, loc, value, 32);
-  }
-
   LogicalResult lower(ChannelOp op) {
     SetVector<Region *> senders, receivers;
     int64_t sending = 0, receiving = 0; // warps
@@ -91,8 +83,8 @@ private:
     senders.insert(receivers.begin(), receivers.end());
     for (Region *region : senders) {
       OpBuilder b = OpBuilder::atBlockBegin(&region->front());
-      Turn turn{constant(b, op.getLoc(), 0), constant(b, op.getLoc(), 0)};
-      if (failed(walk(region->front(), *channel, turn)))
+      auto state = PipelineState::first(b, op.getLoc());
+      if (failed(walk(region->front(), *channel, state)))
         return failure();
     }
     op.erase();
@@ -171,9 +163,9 @@ private:
                         [&](Operation *user) { return op->isAncestor(user); });
   }
 
-  /// Lowers the uses of a channel in a block, in order; `turn` becomes that
+  /// Lowers the uses of a channel in a block, in order; `state` becomes that
   /// after the block.
-  LogicalResult walk(Block &block, Channel &channel, Turn &turn) {
+  LogicalResult walk(Block &block, Channel &channel, PipelineState &state) {
     // Listed first: reads of rows erase what follows.
     SmallVector<Operation *> users;
     for (Operation &op : block)
@@ -182,13 +174,13 @@ private:
     for (Operation *op : users) {
       LogicalResult result = success();
       if (auto send = dyn_cast<SendOp>(op))
-        result = lower(send, channel, turn);
+        result = lower(send, channel, state);
       else if (auto copy = dyn_cast<SendCopyOp>(op))
-        result = lower(copy, channel, turn);
+        result = lower(copy, channel, state);
       else if (auto receive = dyn_cast<ReceiveOp>(op))
-        result = lower(receive, channel, turn);
+        result = lower(receive, channel, state);
       else if (auto loop = dyn_cast<scf::ForOp>(op))
-        result = walk(loop, channel, turn);
+        result = walk(loop, channel, state);
       else
         result = op->emitOpError("expected channels to be used in blocks of "
                                  "roles and of scf.for only");
@@ -198,41 +190,25 @@ private:
     return success();
   }
 
-  LogicalResult walk(scf::ForOp loop, Channel &channel, Turn &turn) {
+  LogicalResult walk(scf::ForOp loop, Channel &channel, PipelineState &state) {
     bool rotates = channel.stages > 1;
-    SmallVector<Value> inits{turn.parity};
+    SmallVector<Value> inits{state.parity};
     if (rotates)
-      inits.push_back(turn.stage);
+      inits.push_back(state.stage);
     loop = carryMore(loop, inits);
     auto split = [&](auto range) {
       auto values = range.take_back(inits.size());
-      return Turn{rotates ? Value(values[1]) : turn.stage, values[0]};
+      return PipelineState{rotates ? Value(values[1]) : state.stage, values[0]};
     };
-    Turn inner = split(loop.getRegionIterArgs());
+    PipelineState inner = split(loop.getRegionIterArgs());
     if (failed(walk(*loop.getBody(), channel, inner)))
       return failure();
     SmallVector<Value> yields{inner.parity};
     if (rotates)
       yields.push_back(inner.stage);
     setLastYields(loop, yields);
-    turn = split(loop.getResults());
+    state = split(loop.getResults());
     return success();
-  }
-
-  void advance(OpBuilder &b, Location loc, Channel &channel, Turn &turn) {
-    Value one = constant(b, loc, 1);
-    Value other = arith::XOrIOp::create(b, loc, turn.parity, one);
-    if (channel.stages == 1) {
-      turn.parity = other;
-      return;
-    }
-    Value atLast =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn.stage,
-                              constant(b, loc, channel.stages - 1));
-    turn.parity = arith::SelectOp::create(b, loc, atLast, other, turn.parity);
-    turn.stage =
-        arith::SelectOp::create(b, loc, atLast, constant(b, loc, 0),
-                                arith::AddIOp::create(b, loc, turn.stage, one));
   }
 
   static void arrive(OpBuilder &b, Location loc, Value bars, Value stage) {
@@ -240,28 +216,27 @@ private:
     op.setByWarp(true);
   }
 
-  LogicalResult lower(SendOp send, Channel &channel, Turn &turn) {
+  LogicalResult lower(SendOp send, Channel &channel, PipelineState &state) {
     OpBuilder b(send);
     Location loc = send.getLoc();
-    Value freed =
-        arith::XOrIOp::create(b, loc, turn.parity, constant(b, loc, 1));
+    Value freed = state.freed(b, loc);
     tile::GatherOp gather;
     if (channel.rows.rows)
       gather = send.getValues()[0].getDefiningOp<tile::GatherOp>();
-    MBarrierWaitOp::create(b, loc, channel.empty, turn.stage, freed);
+    MBarrierWaitOp::create(b, loc, channel.empty, state.stage, freed);
     if (gather) {
-      channel.rows.issue(b, gather, gather.getIds(), turn.stage, channel.full);
+      channel.rows.issue(b, gather, gather.getIds(), state.stage, channel.full);
     } else {
       for (auto [value, ring] : llvm::zip(send.getValues(), channel.values)) {
         Value stored = value;
         if (Type type = inMemory(value.getType()); type != value.getType())
           stored = arith::ExtUIOp::create(b, loc, type, value);
         StoreSharedOp::create(b, loc, stored,
-                              StageOp::create(b, loc, ring, turn.stage));
+                              StageOp::create(b, loc, ring, state.stage));
       }
-      arrive(b, loc, channel.full, turn.stage);
+      arrive(b, loc, channel.full, state.stage);
     }
-    advance(b, loc, channel, turn);
+    state = state.next(b, loc, channel.stages);
     send.erase();
     if (gather) {
       if (!gather->use_empty())
@@ -272,7 +247,7 @@ private:
     return success();
   }
 
-  LogicalResult lower(SendCopyOp send, Channel &channel, Turn &turn) {
+  LogicalResult lower(SendCopyOp send, Channel &channel, PipelineState &state) {
     OpBuilder b(send);
     Location loc = send.getLoc();
     auto ring = cast<RingType>(channel.values.front().getType());
@@ -281,14 +256,13 @@ private:
         tilegpu::warpsAround(send.getOperation()).value_or(1));
     if (!layout)
       return send.emitOpError("cannot be divided among the warps of its role");
-    Value freed =
-        arith::XOrIOp::create(b, loc, turn.parity, constant(b, loc, 1));
-    Value place = StageOp::create(b, loc, channel.values.front(), turn.stage);
-    MBarrierWaitOp::create(b, loc, channel.empty, turn.stage, freed);
+    Value freed = state.freed(b, loc);
+    Value place = StageOp::create(b, loc, channel.values.front(), state.stage);
+    MBarrierWaitOp::create(b, loc, channel.empty, state.stage, freed);
     CopyAsyncOp::create(b, loc, send.getView(), send.getIndices(), place,
-                        channel.full, turn.stage,
+                        channel.full, state.stage,
                         LayoutAttr::get(b.getContext(), *layout));
-    advance(b, loc, channel, turn);
+    state = state.next(b, loc, channel.stages);
     send.erase();
     return success();
   }
@@ -336,15 +310,16 @@ private:
     return isa_and_present<scf::ForOp>(last) ? last : nullptr;
   }
 
-  LogicalResult lower(ReceiveOp receive, Channel &channel, Turn &turn) {
+  LogicalResult lower(ReceiveOp receive, Channel &channel,
+                      PipelineState &state) {
     OpBuilder b(receive);
     Location loc = receive.getLoc();
     Operation *last = lastLoop(receive);
-    MBarrierWaitOp::create(b, loc, channel.full, turn.stage, turn.parity);
+    MBarrierWaitOp::create(b, loc, channel.full, state.stage, state.parity);
     if (channel.rows.rows) {
       if (failed(replaceByReads(receive, receive.getValues()[0],
                                 receive.getValues()[1], *channel.rows.format,
-                                channel.rows.stage(b, loc, turn.stage),
+                                channel.rows.stage(b, loc, state.stage),
                                 operands, entry)))
         return failure();
     } else {
@@ -352,7 +327,7 @@ private:
            llvm::zip(receive.getValues(), channel.values)) {
         Type type = inMemory(value.getType());
         Value read = LoadSharedOp::create(
-            b, loc, type, StageOp::create(b, loc, ring, turn.stage));
+            b, loc, type, StageOp::create(b, loc, ring, state.stage));
         if (type != value.getType())
           read = arith::TruncIOp::create(b, loc, value.getType(), read);
         value.replaceAllUsesWith(read);
@@ -361,8 +336,8 @@ private:
     OpBuilder atEnd(receive->getBlock()->getTerminator());
     if (last)
       atEnd.setInsertionPointAfter(last);
-    arrive(atEnd, loc, channel.empty, turn.stage);
-    advance(b, loc, channel, turn);
+    arrive(atEnd, loc, channel.empty, state.stage);
+    state = state.next(b, loc, channel.stages);
     receive.erase();
     return success();
   }

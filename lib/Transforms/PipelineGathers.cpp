@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CarriedValues.h"
 #include "GatheredReads.h"
+#include "HoistCopies.h"
+#include "PipelineState.h"
 #include "QuantisedOperands.h"
 #include "mlatile/Dialect/Tile/IR/Tile.h"
 #include "mlatile/Dialect/TileGPU/IR/TileGPU.h"
 #include "mlatile/Target/Format.h"
 #include "mlatile/Transforms/Passes.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -29,34 +30,49 @@ struct RingShape {
 /// A gather, the rings that its copies fill, and what its ids are computed
 /// from where they are computed ahead.
 struct Ring {
-  tile::GatherOp gather; ///< null once it is read
-  RingShape shape;
+  tile::GatherOp gather;
   GatherRing buffers;
   std::optional<GatherIds> ids;
 };
 
-/// The stage of a tile, and the parity of its phase.
-struct Turn {
-  Value stage, parity;
+/// What a loop leaves for one behind it in its block.
+struct Pipelined {
+  scf::ForOp loop;
+  int64_t stages;
+  SmallVector<RingShape> shapes;
+  SmallVector<GatherRing> buffers;
+  Value full, empty;
+  bool continues; ///< with the stages of a loop before it
 };
 
 /// The gathers of one loop.
-struct Pipelined {
+struct LoopGathers {
   scf::ForOp loop;
+  SmallVector<scf::ForOp> around = {}; ///< outermost first
   int64_t stages = 1;
-  SmallVector<Ring> rings;
-  Value full, empty;
-  bool continues = false; ///< with the stages of a loop before it
+  SmallVector<RingShape> shapes = {};
+  SmallVector<Ring> rings = {};
+  Value full = {}, empty = {};
+  /// The loop before it whose stages it goes on with, or null.
+  const Pipelined *before = nullptr;
+  PipelineState state = {}; ///< of its first tile
 
-  /// Whether a loop over `stages` and `shapes` can take the same.
-  bool serves(int64_t otherStages, ArrayRef<RingShape> shapes) const {
-    return stages == otherStages &&
-           llvm::equal(rings, shapes,
-                       [](const Ring &ring, const RingShape &shape) {
-                         return ring.shape == shape;
-                       });
-  }
+  /// Whether its stages have had tiles before.
+  bool continues() const { return before || !around.empty(); }
 };
+
+/// As `loop` compares: its bounds may be unsigned.
+Value compareAs(scf::ForOp loop, OpBuilder &b, bool less, Value x, Value y) {
+  using Predicate = arith::CmpIPredicate;
+  bool isUnsigned = loop.getUnsignedCmp();
+  Predicate predicate = less ? (isUnsigned ? Predicate::ult : Predicate::slt)
+                             : (isUnsigned ? Predicate::uge : Predicate::sge);
+  return arith::CmpIOp::create(b, loop.getLoc(), predicate, x, y);
+}
+
+Value inRange(scf::ForOp loop, OpBuilder &b, Value iv) {
+  return compareAs(loop, b, /*less=*/true, iv, loop.getUpperBound());
+}
 
 class Pipeliner {
 public:
@@ -65,6 +81,7 @@ public:
         entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {
     mark = arith::ConstantIntOp::create(entry, kernel.getLoc(), 0, 32);
     entry.setInsertionPoint(mark);
+    hoister.emplace(mark);
   }
   ~Pipeliner() { mark->erase(); }
 
@@ -118,11 +135,9 @@ private:
     return RingShape{format, count, isCopied(gather), gather.getBulk()};
   }
 
-  Ring makeRing(tile::GatherOp gather, const RingShape &shape, int64_t stages) {
-    return {gather, shape,
-            GatherRing::create(entry, gather.getLoc(), *shape.format,
-                               shape.count, stages, shape.copied),
-            std::nullopt};
+  GatherRing makeRing(Location loc, const RingShape &shape, int64_t stages) {
+    return GatherRing::create(entry, loc, *shape.format, shape.count, stages,
+                              shape.copied);
   }
 
   /// Whether rows are read for more than their scales, and all that is read of
@@ -163,80 +178,7 @@ private:
             ring.buffers.stage(b, gather.getLoc(), index), operands, entry)))
       return failure();
     gather.erase();
-    ring.gather = nullptr;
     return success();
-  }
-
-  /// Whether a load may be done before `op`: another load, copies of rows, or
-  /// the loop over another list, none of which writes to global memory.
-  static bool mayFollowLoads(Operation *op) {
-    if (isa<tile::LoadOp>(op))
-      return true;
-    if (!isa<scf::ForOp, scf::IfOp>(op))
-      return false;
-    WalkResult walk = op->walk([&](Operation *inner) {
-      bool known = isPure(inner) || inner->getNumRegions() ||
-                   inner->hasTrait<OpTrait::IsTerminator>() ||
-                   isa<tilegpu::TileGPUDialect>(inner->getDialect()) ||
-                   isa<tile::LoadOp, tile::GatherOp, tile::DequantOp,
-                       tile::DotOp, tile::DotScaledOp>(inner);
-      return known ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    return !walk.wasInterrupted();
-  }
-
-  /// The wait for the place of `copy`, a copy of something else: whoever needs
-  /// that has more time than those who need rows. Null if it stands elsewhere.
-  static Operation *waitOf(Operation *copy) {
-    if (!isa<tilegpu::CopyAsyncOp>(copy))
-      return nullptr;
-    Operation *wait = copy->getPrevNode();
-    while (wait && isPure(wait))
-      wait = wait->getPrevNode();
-    return isa_and_present<tilegpu::MBarrierWaitOp>(wait) ? wait : nullptr;
-  }
-
-  /// Moves `op` up past what computes values alone, as far as its own operands
-  /// allow: what stood there then runs while rows are on their way. Loads of
-  /// ids pass other loads, and copies and the loop of a list before theirs;
-  /// copies, which wait for their ids, come behind them, but pass `instead`,
-  /// which does nothing where they are done.
-  void hoist(Operation *op, Operation *instead = nullptr) {
-    llvm::SmallDenseSet<Operation *> needed;
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (Operation *producer = operand.getDefiningOp())
-          needed.insert(producer);
-    });
-    bool loads = isa<tile::LoadOp>(op);
-    if (loads)
-      hoisted.insert(op);
-    while (Operation *previous = op->getPrevNode()) {
-      if (previous == mark || (loads && hoisted.contains(previous)))
-        return; // in their order
-      Operation *wait = waitOf(previous);
-      bool passes = isMemoryEffectFree(previous) || isPure(op) || wait ||
-                    previous == instead || (loads && mayFollowLoads(previous));
-      for (Operation *each = previous; wait && each != wait;
-           each = each->getPrevNode())
-        passes &= !needed.contains(each);
-      if (needed.contains(previous) || !passes)
-        return;
-      op->moveBefore(wait ? wait : previous);
-    }
-  }
-
-  /// The one behind `turn`.
-  Turn next(OpBuilder &b, Location loc, Turn turn, int64_t stages) {
-    Value one = constant(b, loc, 1);
-    Value atLast =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, turn.stage,
-                              constant(b, loc, stages - 1));
-    Value other = arith::XOrIOp::create(b, loc, turn.parity, one);
-    return {
-        arith::SelectOp::create(b, loc, atLast, constant(b, loc, 0),
-                                arith::AddIOp::create(b, loc, turn.stage, one)),
-        arith::SelectOp::create(b, loc, atLast, other, turn.parity)};
   }
 
   /// The loops around `loop`, outermost first. What stands between them and it
@@ -257,229 +199,192 @@ private:
   }
 
   LogicalResult pipeline(scf::ForOp loop, ArrayRef<tile::GatherOp> gathers) {
-    int64_t stages = 1;
+    LoopGathers work{loop};
+    if (failed(findRings(work, gathers)))
+      return failure();
+    SmallVector<Value> ids = issueAhead(work);
+    if (failed(rewrite(work, ids)))
+      return failure();
+    if (work.around.empty()) {
+      Pipelined done{work.loop, work.stages, work.shapes,           {},
+                     work.full, work.empty,  work.before != nullptr};
+      for (const Ring &ring : work.rings)
+        done.buffers.push_back(ring.buffers);
+      pipelined.insert_or_assign(work.loop->getBlock(), std::move(done));
+    }
+    return success();
+  }
+
+  /// Buffers and mbarriers, those of the loop before it if they fit, and where
+  /// in them the loop begins.
+  LogicalResult findRings(LoopGathers &work, ArrayRef<tile::GatherOp> gathers) {
+    scf::ForOp loop = work.loop;
     if (auto attr = loop->getAttrOfType<tile::PipelineAttr>("tile.pipeline"))
-      stages = attr.getStages();
-    Location loc = loop.getLoc();
-    SmallVector<RingShape> shapes;
-    SmallVector<GatherIds> loopIds;
+      work.stages = attr.getStages();
+    auto around = loopsAround(loop, gathers.front());
+    if (failed(around))
+      return failure();
+    work.around = std::move(*around);
     for (tile::GatherOp gather : gathers) {
       auto shape = shapeOf(gather);
       auto ids = GatherIds::create(loop, gather);
       if (failed(shape) || failed(ids))
         return failure();
-      shapes.push_back(*shape);
-      loopIds.push_back(std::move(*ids));
+      work.shapes.push_back(*shape);
+      work.rings.push_back({gather, {}, std::move(*ids)});
     }
-    auto around = loopsAround(loop, gathers.front());
-    if (failed(around))
-      return failure();
+    auto last = pipelined.find(loop->getBlock());
+    if (last != pipelined.end() && work.around.empty() &&
+        last->second.stages == work.stages &&
+        last->second.shapes == work.shapes)
+      work.before = &last->second;
 
-    Pipelined *before = nullptr;
-    if (auto last = pipelined.find(loop->getBlock());
-        last != pipelined.end() && around->empty() &&
-        last->second.serves(stages, shapes))
-      before = &last->second;
-    SmallVector<Ring> rings;
-    for (auto [i, gather] : llvm::enumerate(gathers)) {
-      rings.push_back(before ? before->rings[i]
-                             : makeRing(gather, shapes[i], stages));
-      rings.back().gather = gather;
-      rings.back().ids = loopIds[i];
+    Location loc = loop.getLoc();
+    OpBuilder start(work.around.empty() ? loop : work.around.front());
+    if (work.before) {
+      for (auto [ring, buffers] : llvm::zip(work.rings, work.before->buffers))
+        ring.buffers = buffers;
+      work.full = work.before->full;
+      work.empty = work.before->empty;
+      scf::ForOp other = work.before->loop;
+      auto counted = other.getResults().take_back(2);
+      work.state = {counted[0], counted[1]};
+      return success();
     }
-    Value full, empty;
-    if (before) {
-      full = before->full;
-      empty = before->empty;
-    } else {
-      int64_t warps = tilegpu::warpsAround(loop).value_or(1);
-      int64_t arrivals = 0;
-      for (const Ring &ring : rings)
-        arrivals += GatherRing::arrivals(ring.gather, warps);
-      full = makeBarriers(loc, "full", stages, arrivals);
-      empty = makeBarriers(loc, "empty", stages, 32 * warps);
+    int64_t warps = tilegpu::warpsAround(loop).value_or(1), arrivals = 0;
+    for (auto [ring, shape] : llvm::zip(work.rings, work.shapes)) {
+      ring.buffers = makeRing(ring.gather.getLoc(), shape, work.stages);
+      arrivals += GatherRing::arrivals(ring.gather, warps);
     }
-
-    // Loops around carry on what this one counts, and it goes on where the one
-    // before it with the same buffers has stopped.
-    OpBuilder start(around->empty() ? loop : around->front());
-    Turn turn{constant(start, loc, 0), constant(start, loc, 0)};
-    if (before) {
-      auto counted = before->loop.getResults().take_back(2);
-      turn = {counted[0], counted[1]};
-    }
-    for (scf::ForOp &outer : *around) {
-      outer = carryMore(outer, {turn.stage, turn.parity});
+    work.full = makeBarriers(loc, "full", work.stages, arrivals);
+    work.empty = makeBarriers(loc, "empty", work.stages, 32 * warps);
+    // Loops around carry on what this one counts.
+    work.state = PipelineState::first(start, loc);
+    for (scf::ForOp &outer : work.around) {
+      // What it has left for others is in another place from now on.
+      auto left = pipelined.find(outer->getBlock());
+      if (left != pipelined.end() && left->second.loop == outer)
+        pipelined.erase(left);
+      outer = carryMore(outer, {work.state.stage, work.state.parity});
       auto carried = outer.getRegionIterArgs().take_back(2);
-      turn = {carried[0], carried[1]};
+      work.state = {carried[0], carried[1]};
     }
-    bool counts = before || !around->empty();
+    return success();
+  }
 
-    Value end = loop.getUpperBound();
-    auto inRange = [&, end](OpBuilder &b, Value iv) -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, iv, end);
-    };
-
-    // Before the loop: a tile on its way to every stage; to a single one it is
-    // sent in the loop. Where the loop before has no iterations they are sent
-    // in its place, to the stages from the first on.
-    OpBuilder b(loop);
-    Operation *last = loop->getPrevNode();
+  /// Before the loop: a tile on its way to every stage (to a single one it is
+  /// issued in the loop). Where the loop before has no iterations they are
+  /// issued in its place, to the stages from the first on. Returns the ids of
+  /// the last of these tiles.
+  SmallVector<Value> issueAhead(LoopGathers &work) {
+    OpBuilder b(work.loop);
+    Location loc = work.loop.getLoc();
+    Operation *first = work.loop->getPrevNode();
     SmallVector<SmallVector<Value>> ids; // of a tile, those of each gather
     SmallVector<Value> wanted;
-    for (int64_t i = 0; i < stages; ++i) {
-      Value iv = inductionAhead(b, loop, loop.getLowerBound(), i);
-      for (ids.emplace_back(); const Ring &ring : rings)
-        ids.back().push_back(ring.ids->at(b, loop, iv));
-      wanted.push_back(inRange(b, iv));
+    for (int64_t i = 0; i < work.stages; ++i) {
+      Value iv = inductionAhead(b, work.loop, work.loop.getLowerBound(), i);
+      for (ids.emplace_back(); const Ring &ring : work.rings)
+        ids.back().push_back(ring.ids->at(b, work.loop, iv));
+      wanted.push_back(inRange(work.loop, b, iv));
     }
-    auto send = [&](int64_t tile, Value condition, Turn to, bool waits) {
+    auto issue = [&](int64_t tile, Value condition, PipelineState to,
+                     bool waits) {
       auto guard = scf::IfOp::create(b, loc, condition);
       OpBuilder inner = guard.getThenBodyBuilder();
-      if (waits) {
-        Value freed = arith::XOrIOp::create(inner, loc, to.parity,
-                                            constant(inner, loc, 1));
-        tilegpu::MBarrierWaitOp::create(inner, loc, empty, to.stage, freed);
-      }
-      for (auto [ring, value] : llvm::zip(rings, ids[tile]))
-        ring.buffers.issue(inner, ring.gather, value, to.stage, full);
+      if (waits)
+        tilegpu::MBarrierWaitOp::create(inner, loc, work.empty, to.stage,
+                                        to.freed(inner, loc));
+      for (auto [ring, value] : llvm::zip(work.rings, ids[tile]))
+        ring.buffers.issue(inner, ring.gather, value, to.stage, work.full);
       return guard;
     };
-    int64_t sent = stages > 1 ? stages : 0;
-    SmallVector<Operation *> early;
-    if (sent && before && !before->continues) {
-      Value begin = before->loop.getLowerBound(),
-            end = before->loop.getUpperBound();
-      auto compare = [&](arith::CmpIPredicate predicate) {
-        return arith::CmpIOp::create(b, loc, predicate, begin, end);
+    int64_t ahead = work.stages > 1 ? work.stages : 0;
+    CopyHoister::Alternatives instead;
+    if (ahead && work.before && !work.before->continues) {
+      scf::ForOp other = work.before->loop;
+      auto compare = [&](bool less) {
+        return compareAs(other, b, less, other.getLowerBound(),
+                         other.getUpperBound());
       };
-      Value none = compare(arith::CmpIPredicate::sge);
-      for (int64_t i = 0; i < sent; ++i)
-        early.push_back(send(i, arith::AndIOp::create(b, loc, none, wanted[i]),
-                             {constant(b, loc, i), constant(b, loc, 0)},
-                             /*waits=*/false));
-      Value some = compare(arith::CmpIPredicate::slt);
+      Value none = compare(/*less=*/false);
+      for (int64_t i = 0; i < ahead; ++i) {
+        Value condition = arith::AndIOp::create(b, loc, none, wanted[i]);
+        instead[issue(i, condition, {constant(b, loc, i), {}},
+                      /*waits=*/false)] = other;
+      }
+      Value some = compare(/*less=*/true);
       for (Value &condition : wanted)
         condition = arith::AndIOp::create(b, loc, some, condition);
     }
-    Turn to = turn;
-    for (int64_t i = 0; i < sent; ++i) {
-      if (i > 0)
-        to = counts ? next(b, loc, to, stages)
-                    : Turn{constant(b, loc, i), turn.parity};
-      send(i, wanted[i], to, /*waits=*/counts);
+    PipelineState to = work.state;
+    for (int64_t i = 0; i < ahead; ++i) {
+      if (i > 0 && work.continues())
+        to = to.next(b, loc, work.stages);
+      else
+        to.stage = i > 0 ? constant(b, loc, i) : to.stage;
+      issue(i, wanted[i], to, /*waits=*/work.continues());
     }
-    SmallVector<Value> inits(loop.getInitArgs());
-    size_t numOld = inits.size();
-    llvm::append_range(inits, ids.back());
-    SmallVector<Operation *> prologue;
-    for (Operation *op = loop->getPrevNode(); op && op != last;
-         op = op->getPrevNode())
-      prologue.push_back(op);
-    // With what they follow from, in the order of the block; a loop that they
-    // follow from stays.
-    llvm::SetVector<Operation *> behind;
-    BackwardSliceOptions options;
-    options.inclusive = true;
-    options.omitUsesFromAbove = false;
-    options.filter = [&](Operation *op) {
-      return op->getBlock() == prologue.front()->getBlock() &&
-             (op->getNumRegions() == 0 || llvm::is_contained(prologue, op));
-    };
-    for (Operation *op : prologue)
-      (void)getBackwardSlice(op, &behind, options);
-    SmallVector<Operation *> ordered = behind.takeVector();
-    llvm::sort(ordered, [](Operation *a, Operation *b) {
-      return a->isBeforeInBlock(b);
-    });
-    for (Operation *op : ordered)
-      if (isPure(op) || isa<tile::LoadOp>(op) ||
-          llvm::is_contained(prologue, op))
-        hoist(op, llvm::is_contained(early, op) ? before->loop : nullptr);
-    inits.push_back(turn.stage); // of this iteration
-    inits.push_back(turn.parity);
+    hoister->hoist(first, work.loop, instead);
+    return ids.back();
+  }
 
-    auto newLoop =
-        scf::ForOp::create(b, loc, loop.getLowerBound(), loop.getUpperBound(),
-                           loop.getStep(), inits);
-    newLoop->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-    newLoop->removeDiscardableAttr("tile.pipeline");
-    // The old body moves over; its arguments become those of the new loop.
-    Block *body = newLoop.getBody();
-    // (a loop without results got an empty yield from the builder)
-    if (!body->empty())
-      body->getTerminator()->erase();
-    SmallVector<Value> arguments{newLoop.getInductionVar()};
-    llvm::append_range(arguments,
-                       newLoop.getRegionIterArgs().take_front(numOld));
-    body->getOperations().splice(body->begin(),
-                                 loop.getBody()->getOperations());
-    for (auto [from, to] : llvm::zip(loop.getBody()->getArguments(), arguments))
-      from.replaceAllUsesWith(to);
-    for (auto [i, result] : llvm::enumerate(loop.getResults()))
-      result.replaceAllUsesWith(newLoop.getResult(i));
-    loop.erase();
+  /// The loop carries ids, stage and parity, issues the tile behind those that
+  /// are on their way, and reads its own.
+  LogicalResult rewrite(LoopGathers &work, ArrayRef<Value> ids) {
+    Location loc = work.loop.getLoc();
+    SmallVector<Value> inits(ids);
+    inits.push_back(work.state.stage);
+    inits.push_back(work.state.parity);
+    scf::ForOp loop = carryMore(work.loop, inits);
+    work.loop = loop;
+    loop->removeDiscardableAttr("tile.pipeline");
+    auto carried = loop.getRegionIterArgs().take_back(inits.size());
+    PipelineState state{carried[ids.size()], carried[ids.size() + 1]};
+    Value iv = loop.getInductionVar();
 
-    auto iterArgs = newLoop.getRegionIterArgs();
-    auto carriedIds = iterArgs.drop_front(numOld).take_front(rings.size());
-    Value stage = iterArgs[numOld + rings.size()];
-    Value parity = iterArgs[numOld + rings.size() + 1];
-    Value iv = newLoop.getInductionVar();
-
-    b.setInsertionPointToStart(body);
-    Value zero = constant(b, loc, 0), one = constant(b, loc, 1);
-    Value lastStage = constant(b, loc, stages - 1);
     // The tile issued now goes to the stage that the previous iteration read:
     // stage - 1, whose parity is that of this round unless this stage is 0.
-    Value atZero =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stage, zero);
-    Value other = arith::XOrIOp::create(b, loc, parity, one);
-    Value nextStage = arith::SelectOp::create(
-        b, loc, atZero, lastStage, arith::SubIOp::create(b, loc, stage, one));
-    Value emptyParity = arith::SelectOp::create(b, loc, atZero, other, parity);
-    Value issues = inRange(b, inductionAhead(b, newLoop, iv, stages - 1));
-    if (stages > 1) // the first iteration's is on its way
+    auto b = OpBuilder::atBlockBegin(loop.getBody());
+    Value atZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         state.stage, constant(b, loc, 0));
+    Value before = arith::SelectOp::create(
+        b, loc, atZero, constant(b, loc, work.stages - 1),
+        arith::SubIOp::create(b, loc, state.stage, constant(b, loc, 1)));
+    Value parity = arith::SelectOp::create(b, loc, atZero, state.freed(b, loc),
+                                           state.parity);
+    Value issues =
+        inRange(work.loop, b, inductionAhead(b, loop, iv, work.stages - 1));
+    if (work.stages > 1) // the first iteration's is on its way
       issues = arith::AndIOp::create(
           b, loc, issues,
           arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, iv,
-                                newLoop.getLowerBound()));
-    auto guard = scf::IfOp::create(b, loc, issues);
-    {
-      OpBuilder inner = guard.getThenBodyBuilder();
-      tilegpu::MBarrierWaitOp::create(inner, loc, empty, nextStage,
-                                      emptyParity);
-      for (auto [ring, ids] : llvm::zip(rings, carriedIds))
-        ring.buffers.issue(inner, ring.gather, ids, nextStage, full);
-    }
-    Value idsIv = inductionAhead(b, newLoop, iv, stages);
-    SmallVector<Value> nextIds;
-    for (Ring &ring : rings)
-      nextIds.push_back(ring.ids->at(b, newLoop, idsIv));
-    tilegpu::MBarrierWaitOp::create(b, loc, full, stage, parity);
-
-    for (Ring &ring : rings)
-      if (failed(readStage(ring, stage)))
+                                loop.getLowerBound()));
+    OpBuilder inner = scf::IfOp::create(b, loc, issues).getThenBodyBuilder();
+    tilegpu::MBarrierWaitOp::create(inner, loc, work.empty, before, parity);
+    for (auto [ring, value] :
+         llvm::zip(work.rings, carried.take_front(ids.size())))
+      ring.buffers.issue(inner, ring.gather, value, before, work.full);
+    SmallVector<Value> yields;
+    Value ahead = inductionAhead(b, loop, iv, work.stages);
+    for (const Ring &ring : work.rings)
+      yields.push_back(ring.ids->at(b, loop, ahead));
+    tilegpu::MBarrierWaitOp::create(b, loc, work.full, state.stage,
+                                    state.parity);
+    for (Ring &ring : work.rings)
+      if (failed(readStage(ring, state.stage)))
         return failure();
 
-    auto yield = cast<scf::YieldOp>(body->getTerminator());
-    b.setInsertionPoint(yield);
-    tilegpu::MBarrierArriveOp::create(b, loc, empty, stage);
-    Value atLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                         stage, lastStage);
-    SmallVector<Value> yielded(yield.getOperands());
-    llvm::append_range(yielded, nextIds);
-    yielded.push_back(arith::SelectOp::create(
-        b, loc, atLast, zero, arith::AddIOp::create(b, loc, stage, one)));
-    yielded.push_back(arith::SelectOp::create(b, loc, atLast, other, parity));
-    yield->setOperands(yielded);
-    scf::ForOp counted = newLoop;
-    for (scf::ForOp outer : llvm::reverse(*around)) {
-      setLastYields(outer, counted.getResults().take_back(2));
-      counted = outer;
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    tilegpu::MBarrierArriveOp::create(b, loc, work.empty, state.stage);
+    PipelineState next = state.next(b, loc, work.stages);
+    yields.push_back(next.stage);
+    yields.push_back(next.parity);
+    setLastYields(loop, yields);
+    for (scf::ForOp outer : llvm::reverse(work.around)) {
+      setLastYields(outer, loop.getResults().take_back(2));
+      loop = outer;
     }
-    if (around->empty())
-      pipelined[newLoop->getBlock()] = {newLoop, stages, std::move(rings),
-                                        full,    empty,  before != nullptr};
     return success();
   }
 
@@ -488,8 +393,8 @@ private:
       auto shape = shapeOf(gather);
       if (failed(shape))
         return failure();
-      Ring ring = makeRing(gather, *shape, /*stages=*/1);
       Location loc = gather.getLoc();
+      Ring ring{gather, makeRing(loc, *shape, /*stages=*/1), std::nullopt};
       int64_t warps = tilegpu::warpsAround(gather).value_or(1);
       Value full =
           makeBarriers(loc, "full", 1, GatherRing::arrivals(gather, warps));
@@ -508,9 +413,9 @@ private:
   bool initialised = false;
   /// Behind the mbarriers and buffers; nothing is moved in front of it.
   Operation *mark;
-  llvm::SmallDenseSet<Operation *> hoisted; ///< loads
+  std::optional<CopyHoister> hoister;
   bool anyBulk = false;
-  /// The last in a block.
+  /// The last one in a block.
   llvm::DenseMap<Block *, Pipelined> pipelined;
   /// Quantised fields that dots read as they are.
   llvm::DenseSet<Operation *> operands;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Rematerialise.h"
 
+#include "GatheredReads.h"
 #include "OperandStager.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,7 +17,9 @@ namespace {
 constexpr int kMostRegisters = 64;
 /// Operations that one value may take.
 constexpr int kMostOperations = 48;
-/// Of a tile that is loaded from global memory again, registers a thread.
+/// Of a tile that is loaded from global memory again, registers a thread: what
+/// 64 splits have of a number each. More loads than that take longer than an
+/// exchange.
 constexpr int kMostLoaded = 2;
 
 /// Walks the operations behind a value twice: to see whether it can be computed
@@ -48,16 +51,14 @@ public:
 private:
   Value compute(Operation *op, Value value, RankedTensorType type,
                 const DistributedLayout &layout) {
-    if (isa<tilegpu::LoadSharedOp, tile::FullOp>(op))
+    if (isa<tile::FullOp>(op))
       return cloned(op, op->getOperands(), type);
-    if (isa<tile::LoadOp>(op) && withLoads && layout.numRegs() <= kMostLoaded) {
-      if (!b)
-        return value;
-      // Beside the first one, which memory is the same for.
-      OpBuilder::InsertionGuard guard(*b);
-      b->setInsertionPointAfter(op);
-      return cloned(op, op->getOperands(), type);
-    }
+    if (isa<tilegpu::LoadSharedOp>(op))
+      return readBeside(op, value, type);
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return withLoads && layout.numRegs() <= kMostLoaded && isNeverStored(load)
+                 ? readBeside(op, value, type)
+                 : Value();
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
       if (!splat || !b)
@@ -117,6 +118,27 @@ private:
       operands.push_back(computed);
     }
     return cloned(op, operands, type);
+  }
+
+  /// Read again beside the first time: what is read may be overwritten later.
+  Value readBeside(Operation *op, Value value, RankedTensorType type) {
+    if (!b)
+      return value;
+    OpBuilder::InsertionGuard guard(*b);
+    b->setInsertionPointAfter(op);
+    return cloned(op, op->getOperands(), type);
+  }
+
+  /// Threads that load what others load need no barrier only where nobody
+  /// stores it.
+  static bool isNeverStored(tile::LoadOp load) {
+    auto kernel = load->getParentOfType<tile::KernelOp>();
+    WalkResult walk = kernel->walk([&](tile::StoreOp store) {
+      return mayBeSameArray(store.getView(), load.getView())
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    return !walk.wasInterrupted();
   }
 
   Value cloned(Operation *op, ValueRange operands, RankedTensorType type) {

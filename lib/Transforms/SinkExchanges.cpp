@@ -12,7 +12,8 @@ namespace {
 
 using namespace tilegpu;
 
-/// Larger tiles would keep their bytes of shared memory for longer.
+/// A tile keeps its bytes of shared memory until it is read: larger ones would
+/// take them from others (PlanShared's kWorthSharing).
 constexpr int64_t kMostBytes = 4096;
 
 /// Whether `load` reads what one store of the same block has put into a small

@@ -20,7 +20,9 @@ tile.kernel @both warps(4) (%kv: !tile.pool<"glm53_nope">, %q: !tile.view<[H, D]
   %xt = tile.transpose %x : tensor<32x4xf32> -> tensor<4x32xf32>
   // Four columns of scales in the registers of a thread, one for each dot.
   // CHECK: tilegpu.pack_columns %{{.*}} {pack = 1 : i64} : tensor<16x512xbf16
-  // CHECK: %[[SCALES:.*]] = tilegpu.load_shared %{{.*}} : !tilegpu.buffer<32x4xf32, stride = 528> -> tensor<32x4xf32, #{{.*}}>
+  // (Those for the values are read beside them, by other threads.)
+  // CHECK: %{{.*}} = tilegpu.load_shared %[[ROWS:.*]] : !tilegpu.buffer<32x4xf32, stride = 528> -> tensor<32x4xf32, #{{.*}}>
+  // CHECK-NEXT: %[[SCALES:.*]] = tilegpu.load_shared %[[ROWS]] : !tilegpu.buffer<32x4xf32, stride = 528> -> tensor<32x4xf32, #{{.*}}>
   // CHECK: %[[K0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<32x128xf8E4M3FN, stride = 528>
   // CHECK: %[[Q0:.*]] = tilegpu.view %{{.*}} + 0 : {{.*}} -> !tilegpu.buffer<16x128xbf16, stride = 1040>
   // CHECK: tilegpu.sync cta

@@ -185,8 +185,8 @@ tile.kernel @made warps(16) (%q : !v, %o : !v, %r : !vr, %n : index, %m : index)
   // CHECK: iter_args(%[[P:[a-z0-9]+]] = %c0_i32{{.*}}, %[[S:[a-z0-9]+]] = %c0_i32{{.*}})
   // CHECK: tilegpu.copy_async %q{{.*}} signal %[[FULL]][%[[S]]]
   // CHECK: %[[LAST:.+]] = arith.cmpi eq, %[[S]], %
-  // CHECK: %[[NP:.+]] = arith.select %[[LAST]], %{{.+}}, %[[P]]
   // CHECK: %[[NS:.+]] = arith.select %[[LAST]], %
+  // CHECK: %[[NP:.+]] = arith.select %[[LAST]], %{{.+}}, %[[P]]
   // CHECK: scf.yield %[[NP]], %[[NS]]
   role "sends" warps(4) registers(128) {
     scf.for %i = %c0 to %n step %c1 {

@@ -219,3 +219,154 @@ tile.kernel @another_format warps(1) (%kv : !pool, %kv2 : !tile.pool<"dsv3_2">, 
   tile.store %b, %o[%c0, %c0] : !sum, !vo
   tile.return
 }
+
+// -----
+
+!vid  = !tile.view<[W], i32>
+!vo   = !tile.view<[N, D], f32>
+!pool = !tile.pool<"dsv4">
+!rows = !tile.rows<"dsv4", [16]>
+!kr   = tensor<16x64xbf16>
+!sum  = tensor<16x64xf32>
+
+// Three lists in three stages: each goes on where the one before it stopped; only
+// the first two can be the first to have a tile.
+// CHECK-LABEL: tile.kernel @three
+// CHECK: tilegpu.alloc "rows" : !tilegpu.ring<3
+// CHECK-NOT: tilegpu.alloc "rows"
+// CHECK-COUNT-6: tilegpu.gather_async
+// CHECK: %[[A:.+]]:4 = scf.for
+// CHECK: scf.yield
+// CHECK-COUNT-3: tilegpu.mbarrier_wait %{{.+}}[
+// CHECK: %[[B:.+]]:4 = scf.for {{.*}} iter_args(%{{.+}} = %[[A]]#0, %{{.+}}, %{{.+}} = %[[A]]#2, %{{.+}} = %[[A]]#3)
+// CHECK: scf.yield
+// CHECK-COUNT-3: tilegpu.mbarrier_wait %{{.+}}[
+// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[B]]#0, %{{.+}}, %{{.+}} = %[[B]]#2, %{{.+}} = %[[B]]#3)
+tile.kernel @three warps(1) (%kv : !pool, %idx0 : !vid, %idx1 : !vid, %idx2 : !vid, %o : !vo) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %W0 = tile.dim %idx0, 0 : !vid
+  %W1 = tile.dim %idx1, 0 : !vid
+  %W2 = tile.dim %idx2, 0 : !vid
+  %zero = tile.full %f0 : f32 -> !sum
+  %a = scf.for %n = %c0 to %W0 step %c16 iter_args(%s = %zero) -> (!sum) {
+    %ids = tile.load %idx0[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 3>}
+  %b = scf.for %n = %c0 to %W1 step %c16 iter_args(%s = %a) -> (!sum) {
+    %ids = tile.load %idx1[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 3>}
+  %c = scf.for %n = %c0 to %W2 step %c16 iter_args(%s = %b) -> (!sum) {
+    %ids = tile.load %idx2[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 3>}
+  tile.store %c, %o[%c0, %c0] : !sum, !vo
+  tile.return
+}
+
+// -----
+
+!vid  = !tile.view<[W], i32>
+!vo   = !tile.view<[N, D], f32>
+!pool = !tile.pool<"dsv4">
+!rows = !tile.rows<"dsv4", [16]>
+!kr   = tensor<16x64xbf16>
+!sum  = tensor<16x64xf32>
+
+// One stage: nothing is issued before the loops, and the second waits for what
+// the first has read.
+// CHECK-LABEL: tile.kernel @one_stage
+// CHECK: tilegpu.alloc "rows" : !tilegpu.ring<1
+// CHECK-NOT: tilegpu.gather_async
+// CHECK: %[[A:.+]]:4 = scf.for
+// CHECK: scf.yield
+// CHECK-NOT: tilegpu.gather_async
+// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[A]]#0, %{{.+}}, %{{.+}} = %[[A]]#2, %{{.+}} = %[[A]]#3)
+// CHECK: tilegpu.mbarrier_wait
+// CHECK-NEXT: tilegpu.stage
+tile.kernel @one_stage warps(1) (%kv : !pool, %idx0 : !vid, %idx1 : !vid, %idx2 : !vid, %o : !vo) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %W0 = tile.dim %idx0, 0 : !vid
+  %W1 = tile.dim %idx1, 0 : !vid
+  %W2 = tile.dim %idx2, 0 : !vid
+  %zero = tile.full %f0 : f32 -> !sum
+  %a = scf.for %n = %c0 to %W0 step %c16 iter_args(%s = %zero) -> (!sum) {
+    %ids = tile.load %idx0[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 1>}
+  %b = scf.for %n = %c0 to %W1 step %c16 iter_args(%s = %a) -> (!sum) {
+    %ids = tile.load %idx1[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 1>}
+  tile.store %b, %o[%c0, %c0] : !sum, !vo
+  tile.return
+}
+
+// -----
+
+!vid  = !tile.view<[W], i32>
+!vo   = !tile.view<[N, D], f32>
+!pool = !tile.pool<"dsv4">
+!rows = !tile.rows<"dsv4", [16]>
+!kr   = tensor<16x64xbf16>
+!sum  = tensor<16x64xf32>
+
+// As the loops compare.
+// CHECK-LABEL: tile.kernel @unsigned
+// CHECK-NOT: arith.cmpi s{{lt|ge}}
+// CHECK: scf.for unsigned
+// CHECK-NOT: arith.cmpi s{{lt|ge}}
+// CHECK: scf.for unsigned
+// CHECK-NOT: arith.cmpi s{{lt|ge}}
+// CHECK: tile.return
+tile.kernel @unsigned warps(1) (%kv : !pool, %idx0 : !vid, %idx1 : !vid, %idx2 : !vid, %o : !vo) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %W0 = tile.dim %idx0, 0 : !vid
+  %W1 = tile.dim %idx1, 0 : !vid
+  %W2 = tile.dim %idx2, 0 : !vid
+  %zero = tile.full %f0 : f32 -> !sum
+  %a = scf.for unsigned %n = %c0 to %W0 step %c16 iter_args(%s = %zero) -> (!sum) {
+    %ids = tile.load %idx0[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %b = scf.for unsigned %n = %c0 to %W1 step %c16 iter_args(%s = %a) -> (!sum) {
+    %ids = tile.load %idx1[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %b, %o[%c0, %c0] : !sum, !vo
+  tile.return
+}

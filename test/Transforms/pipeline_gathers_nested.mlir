@@ -72,3 +72,56 @@ tile.kernel @three_deep warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[T
   }
   tile.return
 }
+
+// -----
+
+// A loop with one inside counts the stages of both; one behind it has stages of
+// its own.
+!vid  = !tile.view<[W], i32>
+!vo   = !tile.view<[N, D], f32>
+!pool = !tile.pool<"dsv4">
+!rows = !tile.rows<"dsv4", [16]>
+!kr   = tensor<16x64xbf16>
+!sum  = tensor<16x64xf32>
+// CHECK-LABEL: @behind_a_nest
+// CHECK-COUNT-3: tilegpu.alloc "rows"
+// CHECK-NOT: tilegpu.alloc "rows"
+// CHECK: %[[A:.+]]:6 = scf.for
+// CHECK: scf.for
+// CHECK: scf.yield
+// CHECK: scf.yield
+// CHECK: scf.for {{.*}} iter_args(%{{.+}} = %[[A]]#0, %{{.+}} = %{{.+}}, %{{.+}} = %c0_i32{{.*}}, %{{.+}} = %c0_i32
+tile.kernel @behind_a_nest warps(1) (%kv : !pool, %idx : !vid, %idx2 : !vid, %idx3: !vid, %o : !vo) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %W = tile.dim %idx, 0 : !vid
+  %W2 = tile.dim %idx2, 0 : !vid
+  %zero = tile.full %f0 : f32 -> !sum
+  %a = scf.for %n = %c0 to %W step %c16 iter_args(%s = %zero) -> (!sum) {
+    %ids = tile.load %idx[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    %in = scf.for %m = %c0 to %W2 step %c16 iter_args(%s2 = %next) -> (!sum) {
+      %ids2 = tile.load %idx2[%m] : !vid -> tensor<16xi32>
+      %rows2, %ok2 = tile.gather %kv[%ids2] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+      %kk = tile.dequant %rows2 rope : !rows -> !kr
+      %kk32 = arith.extf %kk : !kr to !sum
+      %next2 = arith.addf %s2, %kk32 : !sum
+      scf.yield %next2 : !sum
+    } {tile.pipeline = #tile.pipeline<stages = 2>}
+    scf.yield %in : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %b = scf.for %n = %c0 to %W2 step %c16 iter_args(%s = %a) -> (!sum) {
+    %ids = tile.load %idx3[%n] : !vid -> tensor<16xi32>
+    %rows, %ok = tile.gather %kv[%ids] : !pool, tensor<16xi32> -> !rows, tensor<16xi1>
+    %k = tile.dequant %rows rope : !rows -> !kr
+    %k32 = arith.extf %k : !kr to !sum
+    %next = arith.addf %s, %k32 : !sum
+    scf.yield %next : !sum
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.store %b, %o[%c0, %c0] : !sum, !vo
+  tile.return
+}

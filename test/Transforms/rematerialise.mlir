@@ -4,17 +4,17 @@
 // RUN: mlatile-opt %s --tile-assign-layouts --tilegpu-pipeline-gathers --tile-to-tilegpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // The largest scale of each candidate, over rows and over columns of scores: two
-// reads of the scales, no buffer. Constants, a broadcast, a reduction and
+// reads of the scales where they stand, no buffer. Constants, a broadcast, a reduction and
 // elementwise operations on the way.
 // CHECK-LABEL: tile.kernel @again
 // CHECK-NOT: tilegpu.alloc "{{convert|reduce}}"
 // CHECK: %[[SCALES:.*]] = tilegpu.view %{{.*}} + 512 : {{.*}} -> !tilegpu.buffer<32x4xf32, stride = 528>
 // CHECK: %[[X:.*]] = tilegpu.load_shared %[[SCALES]] {{.*}} -> tensor<32x4xf32, #[[FIRST:.*]]>
+// CHECK-NEXT: %[[Y:.*]] = tilegpu.load_shared %[[SCALES]] {{.*}} -> tensor<32x4xf32, #[[SECOND:.*]]>
 // CHECK: arith.mulf %[[X]], %{{.*}} : tensor<32x4xf32, #[[FIRST]]>
 // CHECK: tilegpu.reduce_warp maximumf %{{.*}} along 1 : tensor<32x4xf32, #[[FIRST]]>
 // CHECK: tilegpu.dot
 // CHECK-NOT: {{store_shared|convert_layout}}
-// CHECK: %[[Y:.*]] = tilegpu.load_shared %[[SCALES]] {{.*}} -> tensor<32x4xf32, #[[SECOND:.*]]>
 // CHECK: arith.mulf %[[Y]], %{{.*}} : tensor<32x4xf32, #[[SECOND]]>
 // CHECK: %[[MOST:.*]] = tilegpu.reduce_warp maximumf %{{.*}} along 1 : tensor<32x4xf32, #[[SECOND]]>
 // CHECK: tile.broadcast %[[MOST]] along 0
@@ -161,5 +161,28 @@ tile.kernel @more warps(4) (%x: !tile.view<[M, N], f32>, %p: !tile.view<[M, N, K
   %c = arith.mulf %b, %w : tensor<128x1x128xf32>
   %all = tile.reduce addf %c along 0 : tensor<128x1x128xf32> -> tensor<1x128xf32>
   tile.store %all, %y[%c0, %c0] : tensor<1x128xf32>, !tile.view<[N, K], f32>
+  tile.return
+}
+
+// -----
+
+// What the kernel stores is exchanged: a warp that loads for itself what another
+// one's thread stores would need a barrier between.
+// CHECK-LABEL: tile.kernel @in_place
+// CHECK: tilegpu.alloc "reduce" : !tilegpu.buffer<4x1xf32
+// CHECK: tile.load %x
+// CHECK-NOT: tile.load %x
+// CHECK: tile.store %{{.+}}, %x
+tile.kernel @in_place warps(4) (%x: !tile.view<[M, N], f32>, %p: !tile.view<[M, N, K], f32>, %out: !tile.view<[M, N, K], f32>) {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%c0, %c0] : !tile.view<[M, N], f32> -> tensor<16x1xf32>
+  %sum = tile.reduce addf %a along 0 : tensor<16x1xf32> -> tensor<1xf32>
+  %all = tile.broadcast %sum along 0 : tensor<1xf32> -> tensor<16x1xf32>
+  %part = arith.divf %a, %all : tensor<16x1xf32>
+  %b = tile.load %p[%c0, %c0, %c0] : !tile.view<[M, N, K], f32> -> tensor<16x1x128xf32>
+  %w = tile.broadcast %part along 2 : tensor<16x1xf32> -> tensor<16x1x128xf32>
+  %c = arith.mulf %b, %w : tensor<16x1x128xf32>
+  tile.store %c, %out[%c0, %c0, %c0] : tensor<16x1x128xf32>, !tile.view<[M, N, K], f32>
+  tile.store %part, %x[%c0, %c0] : tensor<16x1xf32>, !tile.view<[M, N], f32>
   tile.return
 }

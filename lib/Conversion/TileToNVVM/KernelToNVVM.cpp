@@ -112,9 +112,15 @@ int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
   int64_t byShared =
       target.sharedBytesPerSM /
       (sharedBytes + target.sharedBytesPerSM - target.sharedBytesPerBlock);
-  int64_t byRegisters = ctasByRegisters(registerBudget(carried), warps);
-  return std::max<int64_t>(
-      1, std::min({byShared, byRegisters, int64_t(target.maxBlocksPerSM)}));
+  int64_t byRegisters =
+      ctasByRegisters(target.registersPerSM, registerBudget(carried), warps);
+  int64_t resident =
+      std::min({byShared, byRegisters, int64_t(target.maxBlocksPerSM)});
+  // Plans take clusters where each CTA has an SM; some come to share one.
+  constexpr int64_t kClustersResident = 2;
+  if (kernel.getClusterSize().value_or(1) > 1)
+    resident = std::min(resident, kClustersResident);
+  return std::max<int64_t>(resident, 1);
 }
 
 struct KernelPattern : ConvertOpToLLVMPattern<tile::KernelOp> {

@@ -52,3 +52,22 @@ tile.kernel @integers warps(1) (%dst: !tile.view<[T], i32>, %src: !tile.view<[T,
   tile.store %m, %dst[%zero] : tensor<8xi32, #tilegpu.layout<reg = [[1]], lane = [[2], [4], [0], [0], [0]], warp = [], reps = [1]>>, !tile.view<[T], i32>
   tile.return
 }
+
+// Bits of lanes from the highest on, so that where they hold a coordinate the
+// order is that of registers that would.
+// CHECK-LABEL: llvm.func @highest_first(
+tile.kernel @highest_first warps(1) (%dst: !tile.view<[T], f32>, %src: !tile.view<[T], f32>) {
+  %zero = arith.constant 0 : index
+  %x = tile.load %src[%zero] : !tile.view<[T], f32> -> tensor<32xf32, #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [], reps = [1]>>
+  %c = tile.broadcast %x along 0 : tensor<32xf32, #tilegpu.layout<reg = [], lane = [[1], [2], [4], [8], [16]], warp = [], reps = [1]>> -> tensor<1x32xf32, #tilegpu.layout<reg = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [], reps = [1, 1]>>
+  // CHECK: %[[B16:.+]] = llvm.mlir.constant(16 : i32)
+  // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[B16]],
+  // CHECK: %[[B8:.+]] = llvm.mlir.constant(8 : i32)
+  // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[B8]],
+  // CHECK: %[[B1:.+]] = llvm.mlir.constant(1 : i32)
+  // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %[[B1]],
+  // CHECK-NOT: shfl
+  %m = tilegpu.reduce_warp addf %c along 1 : tensor<1x32xf32, #tilegpu.layout<reg = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [], reps = [1, 1]>> -> tensor<1xf32, #tilegpu.layout<reg = [], lane = [[0], [0], [0], [0], [0]], warp = [], reps = [1]>>
+  tile.store %m, %dst[%zero] : tensor<1xf32, #tilegpu.layout<reg = [], lane = [[0], [0], [0], [0], [0]], warp = [], reps = [1]>>, !tile.view<[T], f32>
+  tile.return
+}

@@ -285,6 +285,37 @@ TEST(DistributedLayout, BlockedCoalesces) {
   EXPECT_EQ(error, "warps: expected a power of two up to 32, got 12");
 }
 
+/// Planes are numbered by warps, then lanes, then registers, whatever number of
+/// each there is, so that a tree over registers, lanes and warps, highest bits
+/// first, is one over the planes.
+TEST(DistributedLayout, PlanesInOneOrder) {
+  struct Case {
+    Coords shape;
+    int warps;
+    std::vector<int64_t> ofWarps, ofLanes; ///< planes between neighbours
+  };
+  const Case cases[] = {
+      {{16, 1, 128}, 4, {1, 2}, {4}}, {{16, 1, 512}, 4, {1}, {}},
+      {{8, 1, 128}, 1, {}, {1}},      {{8, 2, 512}, 4, {}, {}},
+      {{4, 1, 8}, 4, {}, {1, 2}}, // no plane is left for the warps
+      {{6, 1, 64}, 2, {}, {1}},   // the odd factor is registers'
+  };
+  for (const Case &c : cases) {
+    std::string error;
+    DistributedLayout layout =
+        take(DistributedLayout::blocked(c.shape, 2, c.warps, &error), error);
+    auto planes = [](const DistributedLayout::Bases &bases) {
+      std::vector<int64_t> found;
+      for (const Coords &basis : bases)
+        if (basis.front())
+          found.push_back(basis.front());
+      return found;
+    };
+    EXPECT_EQ(planes(layout.warpBases()), c.ofWarps) << c.shape.front();
+    EXPECT_EQ(planes(layout.laneBases()), c.ofLanes) << c.shape.front();
+  }
+}
+
 TEST(DistributedLayout, TransposeRenumbersRepetitions) {
   std::mt19937_64 rng(16);
   int renumbered = 0;

@@ -185,7 +185,7 @@ TEST(CostModel, MergesTakeRounds) {
   merge.mergeRounds = 3;
   EXPECT_NEAR(us(merge), kLaunch + 3.6, 1e-9);
   merge.joins = true;
-  EXPECT_NEAR(us(merge), kLaunch + 3.6 + 2.0, 1e-9);
+  EXPECT_NEAR(us(merge), kLaunch + 3.6 + 1.2, 1e-9);
   merge.joins = false;
   merge.cluster = 4;
   EXPECT_NEAR(us(merge), kLaunch + 1.8, 1e-9);

@@ -189,13 +189,18 @@ TEST(Plan, MergesInClusters) {
   };
   EXPECT_FALSE(listed());
   p.target = "sm_90a";
-  EXPECT_TRUE(listed());
-  p.numSMs = 11;
   EXPECT_FALSE(listed());
   EXPECT_HAS(plan(p)->explain(),
-             "cluster: clusters of 12 CTAs would wait for the 11 SMs");
-  p.numSMs = 12;
+             "cluster: the bits of a number of splits that is asked for would "
+             "depend on how many rows there are");
+  p.numSplits.reset();
   EXPECT_TRUE(listed());
+  // Of two splits the least grid of clusters has 6 CTAs.
+  p.numSMs = 6;
+  EXPECT_TRUE(listed());
+  p.numSMs = 5;
+  EXPECT_FALSE(listed());
+  p.numSplits = 4;
 
   // A file of an author's that has no clusters.
   auto source = std::make_shared<KernelSource>();

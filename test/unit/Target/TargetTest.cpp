@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlatile/Target/Target.h"
 #include "mlatile/Target/Card.h"
+#include "mlatile/Target/RegisterBudget.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -31,6 +32,20 @@ TEST(Target, NamesFollowTheCapability) {
     EXPECT_EQ(target.sharedBytesPerSM - target.sharedBytesPerBlock, 1024);
     EXPECT_EQ(target.registersPerSM, 65536);
   }
+}
+
+/// CUDA occupancy calculator, compute capability 9.0: a quarter of the SM has
+/// 16384 registers, and a warp takes multiples of 256 from one.
+TEST(Target, CtasByRegisters) {
+  const std::tuple<int64_t, int64_t, int64_t> cases[] = {
+      // of a thread, warps, CTAs
+      {104, 1, 16}, {104, 2, 8}, {104, 4, 4}, {104, 6, 2}, {104, 12, 1},
+      {128, 4, 4},  {129, 4, 3}, {168, 4, 3}, {255, 1, 8}, {256, 4, 2},
+      {32, 1, 64},  {255, 12, 0},
+  };
+  for (auto [ofThread, warps, ctas] : cases)
+    EXPECT_EQ(ctasByRegisters(kRegisterFile, ofThread, warps), ctas)
+        << ofThread << " registers, " << warps << " warps";
 }
 
 TEST(Target, BlackwellHasWhatHopperLacks) {

@@ -19,11 +19,12 @@ constexpr int64_t launchRegisters(int64_t warps) {
   return kRegisterFile / (32 * warps) / 8 * 8;
 }
 
-/// CTAs of so many warps that have room in an SM, by registers: each quarter of
-/// it grants its own, by 256 a warp (CUDA occupancy calculator).
-constexpr int64_t ctasByRegisters(int64_t ofThread, int64_t warps) {
+/// CTAs of so many warps that have room in an SM of `registersPerSM`: each
+/// quarter of it grants its own, by 256 a warp (CUDA occupancy calculator).
+constexpr int64_t ctasByRegisters(int64_t registersPerSM, int64_t ofThread,
+                                  int64_t warps) {
   int64_t ofWarp = (32 * ofThread + 255) / 256 * 256;
-  return 4 * (kRegisterFile / 4 / ofWarp) / warps;
+  return 4 * (registersPerSM / 4 / ofWarp) / warps;
 }
 
 /// Registers of a role's thread besides what its loops carry and what it holds

@@ -95,7 +95,8 @@ def TileToTileGPU : Pass<"tile-to-tilegpu", "::mlir::ModuleOp"> {
     sums are multiplied by their scales (blocks along K), or the other operand is
     multiplied by them in registers and rounded (along N or M). `tile.reduce`
     becomes a warp reduction and, where warps share the dimension, an exchange
-    through a scratch buffer. A `tilegpu.convert_layout` that needs more than
+    through a scratch buffer; but what follows from loads of a few numbers, which
+    the kernel does not store, every warp loads and reduces for itself. A `tilegpu.convert_layout` that needs more than
     that becomes a store and a load.
     Preconditions: `tile-assign-layouts`, `tilegpu-pipeline-gathers`.
     Postcondition: no `tile.dot`, `tile.dot_scaled`, `tile.reduce`,
@@ -171,8 +172,9 @@ def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
     ```
     Loops around carry stage and phase on: the copies before the loop then go to
     the stages from the carried one on, and wait for `empty` too. So does a loop
-    that follows another one in its block with the same stages of the same rows:
-    it takes its ring and goes on where that stopped. Where the first of them has
+    that follows another one with the same stages of the same rows, where no loop
+    stands around the two and no other one of a gather between them: it takes its
+    ring and goes on where that stopped. Where the first of them has
     no iterations the copies of the second are sent in its place, before whatever
     stands in front of it:
     ```mlir
@@ -258,7 +260,8 @@ def SinkExchanges : Pass<"tilegpu-sink-exchanges", "::mlir::ModuleOp"> {
     ```
     Only within a block, and only of buffers of 4 KiB at most that one store
     fills.
-    Preconditions: `tile-to-tilegpu`; no barrier stands yet.
+    A buffer keeps its bytes until then, also through a loop that stands between.
+    Precondition: `tile-to-tilegpu`. Barriers that stand already stay.
   }];
 }
 
