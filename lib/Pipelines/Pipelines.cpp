@@ -42,7 +42,7 @@ void buildStaging(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createLowerPeers());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createSinkExchanges());
+  pm.addPass(createBatchExchanges());
 }
 
 void buildPlacement(OpPassManager &pm, const PipelineOptions &options) {

@@ -21,31 +21,31 @@ constexpr double kFreeInstructionsPerClock = 2.8;
 constexpr double kClocksPerInstruction = 1.85; ///< of a warp alone
 constexpr double kSchedulers = 4;
 /// Of its instructions' time that a second warp of a scheduler adds.
-constexpr double kSecondWarp = 0.4;
+constexpr double kSecondWarp = 0.1;
 /// How sharply CTAs of an SM go over from waiting to taking turns.
 constexpr double kBlend = 3;
 constexpr double kClocksPerBarrier = 175; ///< and for the last warp there
-constexpr double kNeighbour = 0.06;       ///< slower where all SMs work
+constexpr double kNeighbour = 0.02;       ///< slower where all SMs work
 /// Of the clocks that other roles use shared memory and tensor cores, those
 /// that a role waits for them.
 constexpr double kOtherRoles = 0.25;
 /// Of PTX, on one SM, where roles do it: more than any measured kernel does.
 constexpr double kRoleInstructionsPerClock = 2.5;
 /// Of the PTX outside of loops, where roles do theirs at the same time.
-constexpr double kRoleOnce = 0.8;
+constexpr double kRoleOnce = 0.7;
 constexpr double kMemoryLatency = 600e-9;
 /// Of an access outside of the loops what the code there does not cover.
 constexpr double kChainLatency = 180e-9;
 constexpr double kLaunch = 1.6e-6;
-constexpr double kMergeRound = 1.2e-6;
+constexpr double kMergeRound = 0.8e-6;
 /// Of a CTA's start that a persistent one has not for each item.
-constexpr double kPersistentGain = 1.5e-6;
-constexpr double kJoin = 1.2e-6; ///< partials stored, counted, all there
-constexpr double kClusterRound = 0.6e-6; ///< out of shared memory
-/// Larger clusters do not spread evenly over more than half of the SMs: some
-/// SMs have one CTA more.
+constexpr double kPersistentGain = 1.1e-6;
+constexpr double kJoin = 3.5e-6; ///< partials stored, counted, all there
+constexpr double kClusterRound = 0.75e-6; ///< out of shared memory
+/// Larger clusters do not spread evenly: over more than half of the SMs, some
+/// have one CTA more; of more CTAs than SMs, some wait for places of a cluster.
 constexpr int64_t kClusterApart = 2;
-constexpr double kHidden = 1.45e-6;
+constexpr double kHidden = 0.75e-6;
 constexpr int64_t kReservedShared = 1024; ///< of a CTA
 
 /// Some work on one SM, seconds.
@@ -258,6 +258,8 @@ int64_t residentCtas(const LaunchWork &work, const Card &card) {
                                        target->maxThreadsPerSM / (32 * warps));
   resident = std::min(resident, target->sharedBytesPerSM /
                                     (work.sharedBytes + kReservedShared));
+  if (work.cluster > 1)
+    resident = std::min(resident, kClusterCtas);
   if (work.registers > 0)
     resident = std::min(resident, ctasByRegisters(target->registersPerSM,
                                                   work.registers, warps));
@@ -275,11 +277,14 @@ std::optional<Prediction> predict(const LaunchWork &work, const Card &card) {
   int64_t slots = resident * card.sms;
   int64_t waves = work.grid / slots;
   int64_t last = ceilDiv(work.grid % slots, card.sms);
-  if (last > 0 && work.cluster > kClusterApart && 2 * work.grid > card.sms)
-    last = std::min(last + 1, resident);
+  bool crowded = work.cluster > kClusterApart && 2 * work.grid > card.sms;
+  if (crowded && work.grid <= card.sms)
+    last = std::min<int64_t>(2, resident);
   double makespan = static_cast<double>(waves) * cta->with(resident);
   if (last > 0)
     makespan += cta->with(last);
+  if (crowded && work.grid > card.sms)
+    makespan += cta->with(1);
 
   double memory =
       (work.memoryBytes + gatheredFromMemory(work, card, resident)) /

@@ -82,10 +82,10 @@ def test_a_wrong_scale(subject):
 
 
 def test_a_missing_barrier(subject):
-    """Every barrier of the CTA is needed: the passes insert none for nothing. One for the mbarriers, two for the sizes of
+    """Every barrier of the CTA is needed: the passes insert none for nothing. One for the mbarriers, one for the sizes of
     the query's parts, one for the query, two in the loop, one for the sums after it."""
     barriers = subject.find(r"call void @llvm\.nvvm\.barrier\.cta\.sync")
-    assert len(barriers) == 7
+    assert len(barriers) == 6
     for i in barriers:
         assert subject.caught({i: None}), subject.lines[i]
 

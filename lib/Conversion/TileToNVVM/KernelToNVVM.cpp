@@ -116,10 +116,8 @@ int64_t residentCtas(tile::KernelOp kernel, int64_t warps, int64_t sharedBytes,
       ctasByRegisters(target.registersPerSM, registerBudget(carried), warps);
   int64_t resident =
       std::min({byShared, byRegisters, int64_t(target.maxBlocksPerSM)});
-  // Plans take clusters where each CTA has an SM; some come to share one.
-  constexpr int64_t kClustersResident = 2;
   if (kernel.getClusterSize().value_or(1) > 1)
-    resident = std::min(resident, kClustersResident);
+    resident = std::min(resident, kClusterCtas);
   return std::max<int64_t>(resident, 1);
 }
 

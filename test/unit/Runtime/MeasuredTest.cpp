@@ -81,7 +81,7 @@ TEST(Measured, Choices) {
     int64_t heads = 16;
   };
   const Case cases[] = {
-      {"decode-w128-h64-t1", 4, "dependent"},
+      {"decode-w128-h64-t1", 4, "cluster"},
       {"decode-w512-h8-t1", 16, "dependent"},
       {"decode-w512-h8-t8", 16, "dependent"},
       {"decode-w512-h64-t1", 16, "dependent"},

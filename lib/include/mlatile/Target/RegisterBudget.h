@@ -27,6 +27,10 @@ constexpr int64_t ctasByRegisters(int64_t registersPerSM, int64_t ofThread,
   return 4 * (registersPerSM / 4 / ofWarp) / warps;
 }
 
+/// CTAs of clusters that an SM has room for. Plans take clusters where each CTA
+/// has an SM; some come to share one.
+inline constexpr int64_t kClusterCtas = 2;
+
 /// Registers of a role's thread besides what its loops carry and what it holds
 /// of an operand that they do not change.
 inline constexpr int64_t kRoleWorkingRegisters = 64;

@@ -229,7 +229,7 @@ def LowerPeers : Pass<"tilegpu-lower-peers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlatile::tilegpu::TileGPUDialect", "::mlir::arith::ArithDialect"];
 }
 
-def SinkExchanges : Pass<"tilegpu-sink-exchanges", "::mlir::ModuleOp"> {
+def BatchExchanges : Pass<"tilegpu-batch-exchanges", "::mlir::ModuleOp"> {
   let summary = "warps meet once for exchanges that do not depend on each other";
   let description = [{
     A reduction across warps, or a small tile that changes its layout, goes
@@ -240,22 +240,22 @@ def SinkExchanges : Pass<"tilegpu-sink-exchanges", "::mlir::ModuleOp"> {
 
     Before:
     ```mlir
-    tilegpu.store_shared %a_of_warp, %scratch0
-    %a_all = tilegpu.load_shared %scratch0
-    %a = tilegpu.reduce_warp maximumf %a_all along 1
-    tilegpu.store_shared %b_of_warp, %scratch1
-    %b_all = tilegpu.load_shared %scratch1
-    %b = tilegpu.reduce_warp maximumf %b_all along 1
+    tilegpu.store_shared %a_of_warp, %scratch0 : ...
+    %a_all = tilegpu.load_shared %scratch0 : ...
+    %a = tilegpu.reduce_warp maximumf %a_all along 1 : ...
+    tilegpu.store_shared %b_of_warp, %scratch1 : ...
+    %b_all = tilegpu.load_shared %scratch1 : ...
+    %b = tilegpu.reduce_warp maximumf %b_all along 1 : ...
     %both = arith.maximumf %a, %b
     ```
     After:
     ```mlir
-    tilegpu.store_shared %a_of_warp, %scratch0
-    tilegpu.store_shared %b_of_warp, %scratch1
-    %a_all = tilegpu.load_shared %scratch0
-    %a = tilegpu.reduce_warp maximumf %a_all along 1
-    %b_all = tilegpu.load_shared %scratch1
-    %b = tilegpu.reduce_warp maximumf %b_all along 1
+    tilegpu.store_shared %a_of_warp, %scratch0 : ...
+    tilegpu.store_shared %b_of_warp, %scratch1 : ...
+    %a_all = tilegpu.load_shared %scratch0 : ...
+    %a = tilegpu.reduce_warp maximumf %a_all along 1 : ...
+    %b_all = tilegpu.load_shared %scratch1 : ...
+    %b = tilegpu.reduce_warp maximumf %b_all along 1 : ...
     %both = arith.maximumf %a, %b
     ```
     Only within a block, and only of buffers of 4 KiB at most that one store

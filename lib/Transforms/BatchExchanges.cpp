@@ -5,7 +5,7 @@
 using namespace mlir;
 
 namespace mlatile {
-#define GEN_PASS_DEF_SINKEXCHANGES
+#define GEN_PASS_DEF_BATCHEXCHANGES
 #include "mlatile/Transforms/Passes.h.inc"
 
 namespace {
@@ -45,7 +45,7 @@ Operation *firstUse(Operation *op) {
   return first;
 }
 
-struct SinkExchangesPass : impl::SinkExchangesBase<SinkExchangesPass> {
+struct BatchExchangesPass : impl::BatchExchangesBase<BatchExchangesPass> {
   void runOnOperation() override {
     SmallVector<LoadSharedOp> loads;
     getOperation()->walk([&](LoadSharedOp load) { loads.push_back(load); });

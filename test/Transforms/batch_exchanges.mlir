@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: mlatile-opt %s --tilegpu-sink-exchanges --split-input-file | FileCheck %s
-// RUN: mlatile-opt %s --tilegpu-sink-exchanges --tilegpu-plan-shared --tilegpu-insert-syncs --split-input-file | FileCheck %s --check-prefix=SYNC
+// RUN: mlatile-opt %s --tilegpu-batch-exchanges --split-input-file | FileCheck %s
+// RUN: mlatile-opt %s --tilegpu-batch-exchanges --tilegpu-plan-shared --tilegpu-insert-syncs --split-input-file | FileCheck %s --check-prefix=SYNC
 
 // Two warps, columns of 16 rows: 16 each, one, both.
 #acc = #tilegpu.layout<reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]], reps = [1, 1]>
