@@ -39,9 +39,9 @@ TEST(Target, NamesFollowTheCapability) {
 TEST(Target, CtasByRegisters) {
   const std::tuple<int64_t, int64_t, int64_t> cases[] = {
       // of a thread, warps, CTAs
-      {104, 1, 16}, {104, 2, 8}, {104, 4, 4}, {104, 6, 2}, {104, 12, 1},
-      {128, 4, 4},  {129, 4, 3}, {168, 4, 3}, {255, 1, 8}, {256, 4, 2},
-      {32, 1, 64},  {255, 12, 0},
+      {104, 1, 16}, {104, 2, 8}, {104, 4, 4}, {104, 6, 2},
+      {104, 12, 1}, {128, 4, 4}, {129, 4, 3}, {168, 4, 3},
+      {255, 1, 8},  {256, 4, 2}, {32, 1, 64}, {255, 12, 0},
   };
   for (auto [ofThread, warps, ctas] : cases)
     EXPECT_EQ(ctasByRegisters(kRegisterFile, ofThread, warps), ctas)

@@ -95,9 +95,9 @@ public:
   /// For coalesced memory access: vectors of up to 16 bytes along the last dim,
   /// then lanes, then warps, each from the last dim to the first, as far as the
   /// power of two in each size goes. Odd factors are reps; lanes and warps left
-  /// over hold copies. Of three dims the first, its planes, is numbered by warps,
-  /// then lanes, then registers. Any sizes >= 1. `elementBytes` is 1, 2, 4, 8 or
-  /// 16.
+  /// over hold copies. Of three dims the first, its planes, is numbered by
+  /// warps, then lanes, then registers. Any sizes >= 1. `elementBytes` is 1, 2,
+  /// 4, 8 or 16.
   static Result blocked(const Coords &shape, int elementBytes, int numWarps,
                         std::string *error = nullptr);
   /// Rank 1: as many threads a row as there are. With `block` the power of two
