@@ -109,10 +109,14 @@ void Chooser::addTiles(Way way) {
     return;
   }
   way.splits = *problem.numSplits;
-  int64_t most = way.splits == 1 ? kMaxGridX
-                 : mergeCtas(problem, plan.numSMs, way.splits) > kMaxGridX
-                     ? 1
-                     : kMaxGridX / ctas;
+  if (int64_t joining = mergeCtas(problem, plan.numSMs, way.splits);
+      way.splits > 1 && joining > kMaxGridX)
+    throw ArgumentError(
+        "num_splits",
+        "expected splits that at most " + std::to_string(kMaxGridX) +
+            " CTAs join (CTAs on grid x), got " + std::to_string(way.splits) +
+            ", which " + std::to_string(joining) + " would");
+  int64_t most = way.splits == 1 ? kMaxGridX : kMaxGridX / ctas;
   if (way.splits > most)
     throw ArgumentError("num_splits",
                         "expected at most " + std::to_string(most) + " for " +

@@ -79,6 +79,14 @@ bool mayBeSameArray(Value a, Value b) {
   return a == b || !isArgument(a) || !isArgument(b);
 }
 
+Value writtenView(Operation *op) {
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return store.getView();
+  if (auto counter = dyn_cast<tile::AtomicIncOp>(op))
+    return counter.getView();
+  return {};
+}
+
 //===--- slot ids ---------------------------------------------------------===//
 
 Value inductionAhead(OpBuilder &b, scf::ForOp loop, Value iv, int64_t count) {
@@ -137,8 +145,8 @@ LogicalResult GatherIds::collect(scf::ForOp loop) {
 /// Ids are loaded iterations ahead, so nothing in the loop may write them.
 LogicalResult GatherIds::checkNotStored(scf::ForOp loop, Value view) {
   auto mayWrite = [&](Operation *op) {
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      return mayBeSameArray(store.getView(), view);
+    if (Value written = writtenView(op))
+      return mayBeSameArray(written, view);
     // Whatever says nothing of its effects, like a call.
     return !isa<MemoryEffectOpInterface>(op) &&
            !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();

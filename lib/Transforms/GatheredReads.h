@@ -57,6 +57,8 @@ replaceByReads(mlir::Operation *op, mlir::Value rows, mlir::Value ok,
 /// Whether a store to one view may write what is loaded from the other: two
 /// arguments of a kernel are two arrays.
 bool mayBeSameArray(mlir::Value a, mlir::Value b);
+/// The view whose array `op` writes: of a store or a counter; null for others.
+mlir::Value writtenView(mlir::Operation *op);
 
 /// What computes the slot ids of a gather from the induction variable of its
 /// loop, in order: it can be computed iterations ahead.

@@ -133,8 +133,9 @@ private:
   /// stores it.
   static bool isNeverStored(tile::LoadOp load) {
     auto kernel = load->getParentOfType<tile::KernelOp>();
-    WalkResult walk = kernel->walk([&](tile::StoreOp store) {
-      return mayBeSameArray(store.getView(), load.getView())
+    WalkResult walk = kernel->walk([&](Operation *op) {
+      Value written = writtenView(op);
+      return written && mayBeSameArray(written, load.getView())
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

@@ -274,17 +274,20 @@ LogicalResult RolePartition::checkLoads() {
         op = op->getParentOp();
       return needs(role, op);
     };
-    SmallVector<tile::StoreOp> stores;
-    outer->walk([&](tile::StoreOp store) { stores.push_back(store); });
+    SmallVector<Operation *> writers;
+    outer->walk([&](Operation *op) {
+      if (writtenView(op))
+        writers.push_back(op);
+    });
     WalkResult walk = outer->walk([&](tile::LoadOp load) -> WalkResult {
-      for (tile::StoreOp store : stores)
+      for (Operation *writer : writers)
         for (Role role : kRoles)
-          if (isRunBy(role, load) && !isRunBy(role, store) &&
-              mayBeSameArray(load.getView(), store.getView())) {
+          if (isRunBy(role, load) && !isRunBy(role, writer) &&
+              mayBeSameArray(load.getView(), writtenView(writer))) {
             InFlightDiagnostic diag = load.emitOpError(
-                "cannot be given to a role ahead of others, because "
-                "`tile.store` may write what it loads");
-            diag.attachNote(store.getLoc()) << "here";
+                "cannot be given to a role ahead of others, because `");
+            diag << writer->getName() << "` may write what it loads";
+            diag.attachNote(writer->getLoc()) << "here";
             return diag;
           }
       return WalkResult::advance();

@@ -218,3 +218,22 @@ tile.kernel @factors warps(1) (%kv : !tile.pool<"dsv4_nvfp4">, %idx : !tile.view
   tile.store %k, %o[%c0, %c0] : tensor<16x448xf16>, !tile.view<[W, D], f16>
   tile.return
 }
+
+// -----
+
+// Nor may it count them.
+tile.kernel @counts_ids warps(1) (%kv : !tile.pool<"dsv4">, %idx : !tile.view<[W], i32>, %o : !tile.view<[N, D], bf16>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %W = tile.dim %idx, 0 : !tile.view<[W], i32>
+  scf.for %n = %c0 to %W step %c16 {
+    %ids = tile.load %idx[%n] : !tile.view<[W], i32> -> tensor<16xi32>
+    // expected-error@+1 {{cannot load slot ids ahead, because `tile.atomic_inc` in the loop may write them}}
+    %rows, %ok = tile.gather %kv[%ids] : !tile.pool<"dsv4">, tensor<16xi32> -> !tile.rows<"dsv4", [16]>, tensor<16xi1>
+    %k = tile.dequant %rows rope : !tile.rows<"dsv4", [16]> -> tensor<16x64xbf16>
+    tile.store %k, %o[%n, %c0] : tensor<16x64xbf16>, !tile.view<[N, D], bf16>
+    // expected-note@+1 {{here}}
+    tile.atomic_inc %idx[%n] modulo %c16 : !tile.view<[W], i32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}

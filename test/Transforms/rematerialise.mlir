@@ -186,3 +186,27 @@ tile.kernel @in_place warps(4) (%x: !tile.view<[M, N], f32>, %p: !tile.view<[M, 
   tile.store %part, %x[%c0, %c0] : tensor<16x1xf32>, !tile.view<[M, N], f32>
   tile.return
 }
+
+// -----
+
+// Nor what it counts.
+// CHECK-LABEL: tile.kernel @counted
+// CHECK: tilegpu.alloc "reduce" : !tilegpu.buffer<4x1xf32
+// CHECK: tile.load %counters
+// CHECK-NOT: tile.load %counters
+// CHECK: tilegpu.store_shared
+tile.kernel @counted warps(4) (%counters: !tile.view<[M, N], i32>, %p: !tile.view<[M, N, K], f32>, %out: !tile.view<[M, N, K], f32>) {
+  %c0 = arith.constant 0 : index
+  %c99 = arith.constant 99 : index
+  %x = tile.load %counters[%c0, %c0] : !tile.view<[M, N], i32> -> tensor<16x1xi32>
+  %a = arith.sitofp %x : tensor<16x1xi32> to tensor<16x1xf32>
+  tile.atomic_inc relaxed %counters[%c0, %c0] modulo %c99 : !tile.view<[M, N], i32>
+  %sum = tile.reduce addf %a along 0 : tensor<16x1xf32> -> tensor<1xf32>
+  %all = tile.broadcast %sum along 0 : tensor<1xf32> -> tensor<16x1xf32>
+  %part = arith.divf %a, %all : tensor<16x1xf32>
+  %b = tile.load %p[%c0, %c0, %c0] : !tile.view<[M, N, K], f32> -> tensor<16x1x128xf32>
+  %w = tile.broadcast %part along 2 : tensor<16x1xf32> -> tensor<16x1x128xf32>
+  %c = arith.mulf %b, %w : tensor<16x1x128xf32>
+  tile.store %c, %out[%c0, %c0, %c0] : tensor<16x1x128xf32>, !tile.view<[M, N, K], f32>
+  tile.return
+}

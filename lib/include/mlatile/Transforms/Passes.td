@@ -186,6 +186,7 @@ def PipelineGathers : Pass<"tilegpu-pipeline-gathers", "::mlir::ModuleOp"> {
     scf.for ... iter_args(%stage = %r#0, %phase = %r#1) // the second list
     ```
 
+    The upper bound of a loop plus as many steps as stages must not wrap around.
     The slot ids may depend on the loop only through its induction variable, and
     nothing in the loop may write the views that they are loaded from (two
     arguments of a kernel are different arrays); else the gather is an error.
