@@ -113,9 +113,9 @@ void Chooser::addTiles(Way way) {
       way.splits > 1 && joining > kMaxGridX)
     throw ArgumentError(
         "num_splits",
-        "expected splits that at most " + std::to_string(kMaxGridX) +
-            " CTAs join (CTAs on grid x), got " + std::to_string(way.splits) +
-            ", which " + std::to_string(joining) + " would");
+        "expected splits whose merge has at most " + std::to_string(kMaxGridX) +
+            " CTAs (on grid x), got " + std::to_string(way.splits) +
+            ", whose merge has " + std::to_string(joining));
   int64_t most = way.splits == 1 ? kMaxGridX : kMaxGridX / ctas;
   if (way.splits > most)
     throw ArgumentError("num_splits",

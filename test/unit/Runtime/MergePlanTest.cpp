@@ -151,6 +151,18 @@ TEST(MergePlan, ColumnsOfSlicesAndClusters) {
   EXPECT_EQ(columns("dots3_swa", "cluster", "8"), "1024");
 }
 
+/// Up to eight splits come to fewer CTAs of several heads each.
+TEST(MergePlan, TheGridOfAMergeHasAnEnd) {
+  Problem p = rowsOf(10'000'000, 128);
+  p.kernel = "decode";
+  p.numSplits = 8;
+  EXPECT_EQ(plan(p)->numSplits, 8);
+  p.numSplits = 9;
+  EXPECT_HAS(errorOf<ArgumentError>([&] { plan(p); }),
+             "`num_splits`: expected splits whose merge has at most 2147483647 "
+             "CTAs (on grid x), got 9, whose merge has 2560000000");
+}
+
 /// As asked for by an author's file, which may have no AT_ONCE.
 TEST(MergePlan, FilesOfAuthors) {
   Problem p = rowsOf(1, 16);
