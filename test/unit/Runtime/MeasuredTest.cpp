@@ -2,8 +2,7 @@
 //
 // The choice against what an H200 measured, without a device: measured.json is
 // `python -m mlatile.testing.predictions --fixture` of benchmarks of 30
-// November 2026; without merges of several heads with more than four splits at
-// once, which are no longer made.
+// November 2026.
 #include "mlatile/mlatile.h"
 
 #include <gtest/gtest.h>

@@ -200,6 +200,8 @@ TEST(Plan, MergesInClusters) {
   EXPECT_TRUE(listed());
   p.numSMs = 5;
   EXPECT_FALSE(listed());
+  EXPECT_HAS(plan(p)->explain(), "cluster: clusters of ");
+  EXPECT_HAS(plan(p)->explain(), " CTAs would wait for the 5 SMs");
   p.numSplits = 4;
 
   // A file of an author's that has no clusters.
